@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#include <stdbool.h>
+#include "base/buf.h"
+
+void brd_base64_add(struct buf *b, const void *p, size_t n); /* standard alphabet, padded */
+bool brd_base64_decode(struct buf *b, struct bread_str text); /* false: not base64; b then holds a part */
+void brd_hex_add(struct buf *b, const void *p, size_t n);     /* lower case */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Small things on borrowed bytes (struct bread_str), and on UTF-8. */
+#pragma once
+#include <stdbool.h>
+#include <string.h>
+#include "bread/types.h"
+
+#define BRD_STR(literal) ((struct bread_str){ (literal), sizeof(literal) - 1 })
+#define BRD_ARG(s) (int)(s).n, (s).p /* for "%.*s" */
+
+static inline struct bread_str brd_str(const char *z) /* NULL gives the empty one */
+{
+	return (struct bread_str){ z, z ? strlen(z) : 0 };
+}
+
+static inline struct bread_str brd_sub(struct bread_str s, size_t from, size_t n)
+{
+	return (struct bread_str){ s.p + from, n };
+}
+
+static inline bool brd_str_eq(struct bread_str a, struct bread_str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool brd_str_is(struct bread_str a, const char *z)
+{
+	return brd_str_eq(a, brd_str(z));
+}
+
+bool brd_str_ieq(struct bread_str a, struct bread_str b); /* ASCII letters of either case */
+bool brd_str_starts(struct bread_str s, struct bread_str prefix);
+bool brd_str_ends(struct bread_str s, struct bread_str suffix);
+struct bread_str brd_str_trim(struct bread_str s); /* blanks, tabs, CR, LF at both ends */
+ptrdiff_t brd_str_find(struct bread_str s, struct bread_str what); /* -1: not there */
+
+/* Cuts *rest at the first sep and returns what stood before it; *rest is what
+ * stood behind, and its p is NULL once there was no more sep. */
+struct bread_str brd_str_split(struct bread_str *rest, char sep);
+
+/* A whole decimal number and nothing else. */
+bool brd_str_int(struct bread_str s, int64_t *ret);
+
+/* FNV-1a; for hash maps, not for secrets. */
+uint64_t brd_str_hash(struct bread_str s);
+
+/* Edit distance, at most 255; for "did you mean". */
+unsigned brd_str_distance(struct bread_str a, struct bread_str b);
+
+/* true when s is UTF-8: no overlong form, no surrogate, nothing over U+10FFFF. */
+bool brd_utf8_ok(struct bread_str s);
+
+/* Length in UTF-16 units, as JavaScript counts; bytes that are no UTF-8 count one each. */
+size_t brd_utf16_len(struct bread_str s);
+
+/* The longest prefix of s of at most n bytes that cuts no character in two. */
+size_t brd_utf8_cut(struct bread_str s, size_t n);
+
+/* Bytes at the end of s that begin a character and do not finish it (0..3). */
+size_t brd_utf8_open(struct bread_str s);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Ids: UUID version 7, lower case with hyphens; and what an id from outside may be.
+ *
+ * Ids of one process sort by the order in which they were made, also within one
+ * millisecond (a counter sits behind the stamp). Thread-safe. */
+#pragma once
+#include <stdbool.h>
+#include "bread/types.h"
+
+#define UUID_LEN 36
+
+void brd_uuid7(char out[UUID_LEN + 1]);
+
+/* [A-Za-z0-9._:-]{1,128}: the only ids we take from outside (contract C25). */
+bool brd_id_ok(struct bread_str id);
+
+/* Fills n bytes from the system's random source. */
+void brd_random(void *p, size_t n);
