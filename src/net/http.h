@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTP/1.1, the parts that server and client share, and the strict reader of
+ * request heads (RFC 9112: no bare LF, no space before the colon, no folded
+ * lines, no Content-Length beside Transfer-Encoding, one Host). */
+#pragma once
+#include <stdbool.h>
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+struct http_header {
+	struct bread_str name, value; /* value without blanks at its ends */
+};
+
+struct http_head {
+	struct bread_str method;
+	struct bread_str target; /* as sent */
+	struct bread_str path;   /* percent-decoded, "/agents/a" */
+	struct bread_str query;  /* as sent, without the ? */
+	int minor;               /* of HTTP/1.x */
+	struct http_header *headers;
+	size_t header_count;
+	bool keep_alive;
+	bool chunked;
+	bool expect_continue;
+	bool upgrade;            /* Connection: upgrade and an Upgrade header */
+	int64_t content_length;  /* -1: none */
+};
+
+#define HTTP_HEAD_MAX (32 * 1024)
+#define HTTP_HEADERS_MAX 100
+
+/* Reads a request head from the start of in. Returns bytes taken, 0 when more
+ * are needed, or a negative HTTP status (-400, -414, -431, -501, -505) when it
+ * is refused. Strings point into in or the arena. */
+ptrdiff_t brd_http_head_parse(struct bread_str in, struct arena *a, struct http_head *ret);
+
+/* Chunked bodies, bytes in, bytes out, split anywhere. */
+struct http_chunks {
+	int state;
+	uint64_t left;
+	unsigned digits, line;
+};
+/* Takes from in, appends body bytes to out (out may be NULL: drop them), sets
+ * *ret_done at the end of the trailers. Returns bytes taken, or -400. */
+ptrdiff_t brd_http_chunks_feed(struct http_chunks *c, struct bread_str in, struct buf *out, bool *ret_done);
+
+struct bread_str brd_http_get(const struct http_head *h, const char *name); /* p NULL: absent */
+/* One parameter of a query string, decoded (+ is a blank); p NULL: absent. */
+struct bread_str brd_http_query(struct bread_str query, const char *name, struct arena *a);
+bool brd_http_unescape(struct bread_str in, struct arena *a, struct bread_str *ret); /* false: a bad %xx or %00 */
+const char *brd_http_reason(int status);
