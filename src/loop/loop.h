@@ -47,6 +47,12 @@ void brd_loop_hook(struct loop *l, struct loop_hook *h);
 void brd_loop_unhook(struct loop_hook *h);
 void brd_loop_mark(struct loop *l); /* this thread: something wants the hooks in this turn */
 
+/* One thing of a kind per loop, made when first asked for (the HTTP client): key
+ * is an address that names the kind. make may be NULL: then NULL when there is
+ * none. What was made is freed, newest first, at the start of brd_loop_free. */
+void *brd_loop_local(struct loop *l, const void *key, void *(*make)(struct loop *l),
+        void (*free_it)(void *thing));
+
 /* Timers: caller's memory, one shot; start again in the callback to repeat.
  * start on a running one moves it. A zeroed one is a stopped one. */
 struct timer {

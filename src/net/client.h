@@ -12,6 +12,7 @@ struct http_client;
 struct http_call;
 
 int brd_http_client_new(struct http_client **ret, struct loop *l, struct bread_err *err);
+struct http_client *brd_http_client_of(struct loop *l); /* the loop's own, by brd_loop_local */
 void brd_http_client_free(struct http_client *c); /* its calls are ended first, as cancelled */
 
 struct http_call_spec {
