@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Crumbs: their types, and how one is rendered (bread-wire.md 9).
+ *
+ * A crumb is a reference-counted, immutable buffer. Whoever makes one fills a
+ * draft: base fields first, then its own, and seals it with its number. The log
+ * row, the NDJSON line, the SSE event are that buffer between a prefix and a
+ * suffix; nothing on the way parses it. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "base/jsonw.h"
+#include "bread/crumb.h"
+
+enum crumb_type {
+	CRUMB_RUN_START,        /* agent:run:start */
+	CRUMB_RUN_END,          /* agent:run:end */
+	CRUMB_TEXT_DELTA,       /* text:delta */
+	CRUMB_REASONING_DELTA,  /* reasoning:delta */
+	CRUMB_FILE,             /* file:generated */
+	CRUMB_TOOL_INPUT_START, /* tool:input:start */
+	CRUMB_TOOL_INPUT_DELTA,
+	CRUMB_TOOL_INPUT_END,
+	CRUMB_TOOL_CALL,           /* tool:call */
+	CRUMB_TOOL_RESULT_PARTIAL, /* tool:result:partial */
+	CRUMB_TOOL_RESULT,         /* tool:result */
+	CRUMB_TOOL_ERROR,          /* tool:error */
+	CRUMB_AGENT_ERROR,         /* agent:error */
+	CRUMB_ATTEMPT_VOID,        /* agent:attempt:void, ours: text of the broken attempt before it does not count (C21) */
+	CRUMB_TYPES
+};
+
+struct crumb_kind {
+	const char *name;
+	unsigned flags; /* enum bread_crumb_flags */
+};
+extern const struct crumb_kind brd_crumb_kinds[CRUMB_TYPES];
+enum crumb_type brd_crumb_type(struct bread_str name); /* CRUMB_TYPES: not known */
+
+struct crumb {
+	atomic_int refs;
+	enum crumb_type type;
+	unsigned flags;
+	int64_t seq;
+	int64_t timestamp;
+	uint32_t units;  /* deltas: UTF-16 units of its text */
+	uint32_t offset; /* deltas: units of its window up to and with this one */
+	struct bread_str run_id;
+	struct bread_str json;
+	struct bread_str public_json; /* json itself, or the reduced rendering of an error */
+	/* the bytes follow */
+};
+
+struct crumb *brd_crumb_ref(struct crumb *c);
+void brd_crumb_unref(struct crumb *c); /* NULL, too */
+void brd_crumb_view(const struct crumb *c, struct bread_crumb *ret);
+
+/* Whose crumbs they are: rendered once per run, used by each of its crumbs. */
+struct crumb_base {
+	struct bread_str agent_id, run_id, session_id; /* session_id may be empty: left out */
+	struct bread_str ids; /* ,"agentId":…,"runId":…,"sessionId":… */
+};
+void brd_crumb_base_init(struct crumb_base *b, struct bread_str agent_id, struct bread_str run_id,
+        struct bread_str session_id, struct arena *a);
+
+/* A crumb in the making. w writes its own fields. */
+struct crumb_draft {
+	struct buf buf;
+	struct jsonw w;
+	enum crumb_type type;
+	int64_t timestamp;
+	uint32_t units;
+	const struct crumb_base *base;
+	size_t error_from, error_to; /* span of the value of "error", for public_json */
+	struct buf reduced;          /* its {"code","message"} form */
+};
+/* {"type":T,"agentId":…,"runId":…,"sessionId":…,"timestamp":N  (agent:error has its error before the timestamp) */
+void brd_crumb_begin(struct crumb_draft *d, enum crumb_type t, const struct crumb_base *base, int64_t timestamp);
+/* "error":{"name":"BreadError","code":C,"message":M,"context":X?}; context is JSON or empty */
+void brd_crumb_error(struct crumb_draft *d, struct bread_str code, struct bread_str message, struct bread_str context);
+/* Appends ,"seq":N} and gives the finished crumb (one reference). The draft is spent. */
+struct crumb *brd_crumb_seal(struct crumb_draft *d, int64_t seq);
+
+/* The fast path: a delta, with one allocation and no draft. */
+struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, int64_t timestamp,
+        struct bread_str delta, int64_t seq);
+
+/* From a log row (its JSON is taken as it is; only errors are looked into, for public_json). */
+struct crumb *brd_crumb_stored(struct bread_str run_id, struct bread_str type, int64_t seq, struct bread_str json);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The one place that calls a store (design/style 4.7): it fills in defaults,
+ * measures, logs what is slow, and checks the contract in debug builds. */
+#pragma once
+#include "bread/ext/store.h"
+
+/* word: "memory", "sqlite"; url: what follows. BREAD_E_INVALID: names the words there are. */
+int brd_store_open(struct bread_store **ret, struct bread_str word, struct bread_str url,
+        struct bread_str options, struct bread_err *err);
+int brd_store_open_ops(struct bread_store **ret, const struct bread_store_ops *ops,
+        struct bread_str url, struct bread_str options, struct bread_err *err);
+void brd_store_close(struct bread_store *s); /* NULL, too */
+void brd_store_commit(struct bread_store *s, struct bread_tx *tx);
+void brd_store_read(struct bread_store *s, struct bread_read *r);
+int brd_store_healthy(struct bread_store *s);
+
+struct store_stats {
+	uint64_t commits, reads, failures;
+	uint64_t commit_us, read_us; /* summed */
+};
+void brd_store_stats(struct bread_store *s, struct store_stats *ret);
+const char *brd_run_status_name(enum bread_run_status s); /* "running" */
+int brd_run_status_named(struct bread_str name);          /* -1: none of them */
+int brd_run_ended(enum bread_run_status s);
