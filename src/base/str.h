@@ -50,6 +50,10 @@ unsigned brd_str_distance(struct bread_str a, struct bread_str b);
 /* true when s is UTF-8: no overlong form, no surrogate, nothing over U+10FFFF. */
 bool brd_utf8_ok(struct bread_str s);
 
+/* Bytes of the character that p begins with (n is at least 1); 0: it is none, and
+ * *ret_bad (may be NULL) is how many bytes one U+FFFD stands for. */
+size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad);
+
 /* Length in UTF-16 units, as JavaScript counts; bytes that are no UTF-8 count one each. */
 size_t brd_utf16_len(struct bread_str s);
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The one place that calls the tool seam.
+ *
+ * A tool's file names its kind by the key it has: `command:`, `http:`, or, in C, a callback. */
+#pragma once
+#include "base/json.h"
+#include "bread/ext/tool.h"
+#include "bread/tool.h"
+
+/* def: the tool's definition object; finds the kind by its key. dir: where relative paths start. */
+int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err);
+int brd_tool_open_callback(struct bread_tool **ret, bread_tool_fn *fn, void *arg);
+void brd_tool_close(struct bread_tool *t); /* NULL, too */
+/* Starts it. Whatever kind: results over 8 MiB and results that are no JSON end as errors that say so. */
+void brd_tool_start(struct bread_tool *t, struct bread_tool_call *call);
+void brd_tool_call_fini(struct bread_tool_call *call); /* frees what the tool gave; after the end */
