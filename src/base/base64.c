@@ -79,9 +79,9 @@ bool brd_base64_decode(struct buf *b, struct bread_str text)
 		return false;
 	if (text.n == 0)
 		return true;
-	brd_buf_grow(b, text.n / 4 * 3);
 	if (text.p[text.n - 1] == '=')
 		last = text.p[text.n - 2] == '=' ? 2 : 3;
+	brd_buf_grow(b, text.n / 4 * 3 - (4 - last));
 	for (size_t i = 0; i + 4 < text.n; i += 4) {
 		if (!decode_group(b, text.p + i, 4))
 			return false;

@@ -28,7 +28,7 @@ static void copy_cut(char *to, size_t cap, const char *from)
 }
 
 __attribute__((format(printf, 5, 0))) static int fail(struct bread_err *err, enum bread_code code,
-        const char *name, const char *where, const char *fmt, va_list ap)
+	const char *name, const char *where, const char *fmt, va_list ap)
 {
 	char text[sizeof(err->text) + 4]; /* so that the cut can tell a whole character */
 
@@ -43,8 +43,7 @@ __attribute__((format(printf, 5, 0))) static int fail(struct bread_err *err, enu
 	return code;
 }
 
-int brd_fail(
-        struct bread_err *err, enum bread_code code, const char *where, const char *fmt, ...)
+int brd_fail(struct bread_err *err, enum bread_code code, const char *where, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -55,7 +54,7 @@ int brd_fail(
 }
 
 int brd_fail_as(struct bread_err *err, enum bread_code code, const char *name, const char *where,
-        const char *fmt, ...)
+	const char *fmt, ...)
 {
 	va_list ap;
 
@@ -80,7 +79,7 @@ const char *brd_errno(int e)
 _Noreturn void brd_assert_failed(const char *cond, const char *file, int line)
 {
 	fprintf(stderr, "bread: bug: %s does not hold at %s:%d%s%s%s\n", cond, file, line,
-	        context ? " (" : "", context ? context : "", context ? ")" : "");
+		context ? " (" : "", context ? context : "", context ? ")" : "");
 	abort();
 }
 

@@ -41,3 +41,6 @@ void brd_jw_kraw(struct jsonw *w, const char *key, struct bread_str json); /* le
 /* A quoted string with its escapes, appended to b. Bytes that are no UTF-8
  * become U+FFFD; three-byte surrogates become \udxxx. */
 void brd_json_quote(struct buf *b, struct bread_str s);
+
+/* A number as brd_jw_num writes it, without a comma. */
+void brd_json_num_add(struct buf *b, double v);

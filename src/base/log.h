@@ -6,7 +6,7 @@
  * sentence. error: a person must act. warn. info: a few lines a minute. debug:
  * off. trace: each step of each node. Prompts, arguments and results are never
  * logged below trace, keys never (contract C28). The same id is written at most
- * ten times a minute at warn and below; the count of what was left out follows.
+ * ten times a minute at warn and info; the count of what was left out follows.
  *
  * One sink for the process: the embedder's function, or lines on standard error,
  * as text or as JSON objects. Thread-safe. */

@@ -3,7 +3,8 @@
  *
  * Keys are borrowed: they must live as long as the entry (usually they are a
  * member of the value). Open addressing, grows by doubling, entries may be
- * removed while none is being looked at. A zeroed map is an empty one. */
+ * removed while none is being looked at. The order of brd_map_next is another one
+ * in each process. A zeroed map is an empty one. */
 #pragma once
 #include <stdbool.h>
 #include "bread/types.h"

@@ -87,7 +87,7 @@ bool brd_str_int(struct bread_str s, int64_t *ret)
 		int digit = s.p[i] - '0';
 
 		if (digit < 0 || digit > 9 || __builtin_mul_overflow(v, 10, &v) ||
-		        __builtin_add_overflow(v, minus ? -digit : digit, &v))
+			__builtin_add_overflow(v, minus ? -digit : digit, &v))
 			return false;
 	}
 	*ret = v;
@@ -126,8 +126,8 @@ unsigned brd_str_distance(struct bread_str a, struct bread_str b)
 		for (size_t j = 1; j <= bn; j++) {
 			unsigned above = row[j];
 
-			row[j] = (unsigned char)least(above + 1u, row[j - 1] + 1u,
-			        corner + (a.p[i - 1] != b.p[j - 1]));
+			row[j] = (unsigned char)least(
+				above + 1u, row[j - 1] + 1u, corner + (a.p[i - 1] != b.p[j - 1]));
 			corner = above;
 		}
 	}
@@ -241,7 +241,7 @@ size_t brd_utf8_open(struct bread_str s)
 		if (((unsigned char)*p & 0xc0) == 0x80)
 			continue; /* the middle of a character */
 		if (lead_of((unsigned char)*p).len > back && !brd_utf8_char(p, back, &bad) &&
-		        bad == back)
+			bad == back)
 			return back;
 		return 0;
 	}
