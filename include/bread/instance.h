@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* The instance: agents, their runs, and everything one may ask of them.
+ *
+ *   bread_new -> bread_configure, bread_agent, bread_agent_tool … -> bread_start
+ *   -> bread_run, bread_subscribe, bread_cancel … -> bread_stop -> bread_free
+ *
+ * It drives itself (bread_drive, on its own loops) or is driven by the embedder's
+ * loop (bread_turn, bread_fd). Unless a function says otherwise it is called on
+ * the thread that drives the instance; callbacks come on the thread of the loop
+ * that was current when they were asked for. Strings given to callbacks are
+ * borrowed for the call. */
+#ifndef BREAD_INSTANCE_H
+#define BREAD_INSTANCE_H
+
+#include "bread/crumb.h"
+#include "bread/ext/op.h"
+#include "bread/ext/store.h"
+#include "bread/tool.h"
+#include "bread/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct bread;
+struct bread_model_ops;
+struct bread_store_ops;
+struct bread_tool_ops;
+struct bread_ingress_ops;
+
+/* ---- life ---- */
+
+BREAD_API int bread_new(struct bread **ret, struct bread_err *err);
+BREAD_API void bread_free(struct bread *b); /* stops first; NULL, too */
+
+/* What bread.yaml may say, as a JSON object (store, transport, providers, concurrency,
+ * crumbFilter, blobStore, limits …; not agents). Before start. */
+BREAD_API int bread_configure(struct bread *b, struct bread_str json, struct bread_err *err);
+
+/* Opens the store, takes up runs that were cut short (contract C11). */
+BREAD_API int bread_start(struct bread *b, struct bread_err *err);
+
+/* Runs until bread_quit: loops beyond the first have threads of their own. */
+BREAD_API void bread_drive(struct bread *b);
+BREAD_API void bread_quit(struct bread *b); /* any thread, also a signal handler's self-pipe */
+/* One turn on the embedder's thread: at most wait_ms of waiting (-1: until something
+ * happens). 1: something was done. With bread_fd in a poll set, call it when readable. */
+BREAD_API int bread_turn(struct bread *b, int wait_ms);
+BREAD_API int bread_fd(struct bread *b);
+BREAD_API int64_t bread_next_timer(struct bread *b); /* ms; -1: none */
+
+/* Drains (contract C20): new runs are refused, running ones stop at their next step
+ * boundary and stay in the store for the next owner; at most wait_ms. Then everything is closed. */
+BREAD_API void bread_stop(struct bread *b, int64_t wait_ms);
+
+/* ---- definitions: before start, or while running (runs keep the one they began with) ---- */
+
+/* An agent as JSON: the keys of agent.yaml, plus "prompt" and "tools" (a list of tool
+ * objects as in tools/NAME.yaml, each with its "name"). dir: the folder that
+ * relative paths start from; NULL: the current one. An agent of that id is replaced. */
+BREAD_API int bread_agent(struct bread *b, const char *id, struct bread_str json, const char *dir, struct bread_err *err);
+BREAD_API int bread_agent_remove(struct bread *b, const char *id);
+
+/* A tool written in C, for one agent. schema: JSON Schema of its arguments. */
+BREAD_API int bread_agent_tool(struct bread *b, const char *agent_id, const char *name,
+        const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err);
+
+/* A custom output format: reshapes the joined text of a run. json must be JSON text, freed
+ * with free(); NULL: fails with *ret_error (a static string). */
+typedef char *bread_format_fn(struct bread_str text, const char **ret_error, void *arg);
+BREAD_API int bread_format(struct bread *b, const char *name, bread_format_fn *fn, void *arg, struct bread_err *err);
+
+/* A provider or a store of the embedder's own. */
+BREAD_API int bread_provider(struct bread *b, const char *name, const struct bread_model_ops *ops,
+        struct bread_str options, struct bread_err *err);
+BREAD_API int bread_use_store(struct bread *b, const struct bread_store_ops *ops, struct bread_str url,
+        struct bread_str options, struct bread_err *err);
+
+/* What is registered, as GET /agents shows it: calls fn for each, in order. */
+struct bread_agent_info {
+	struct bread_str id, provider, model, settings, provider_options; /* the last two JSON, or empty */
+	struct bread_str format;    /* "text", "markdown", "json", or a custom one's name */
+	int custom_format;
+	struct bread_str input_schema, output_schema; /* JSON, or empty */
+};
+BREAD_API void bread_agents(struct bread *b, void (*fn)(const struct bread_agent_info *a, void *arg), void *arg);
+BREAD_API int bread_agent_get(struct bread *b, struct bread_str id,
+        void (*fn)(const struct bread_agent_info *a, void *arg), void *arg); /* BREAD_E_NOT_FOUND */
+
+/* ---- runs ---- */
+
+struct bread_outcome {
+	struct bread_str run_id, session_id;
+	enum bread_run_status status; /* completed, failed, cancelled or suspended */
+	struct bread_str output;      /* JSON; empty: none */
+	struct bread_str files;       /* JSON array; empty: none */
+	struct bread_str error_code, error_message, error_context; /* failed and cancelled */
+};
+
+enum bread_if_busy { BREAD_BUSY_REJECT, BREAD_BUSY_QUEUE, BREAD_BUSY_INTERRUPT };
+
+struct bread_run_request {
+	struct bread_str agent_id;
+	struct bread_str input;      /* JSON; empty: none was given */
+	struct bread_str session_id; /* empty: a new one */
+	struct bread_str session_tags; /* JSON object, for a new session; empty: {} */
+	struct bread_str skill;      /* empty: none */
+	struct bread_str tags;       /* JSON object kept with the run; empty: {} */
+	struct bread_str traceparent;
+	struct bread_str run_id;     /* empty: a new id is made */
+	enum bread_if_busy if_busy;
+	const char *ingress;         /* for metrics: "http", "cli"; NULL: "library" */
+
+	/* Once, when the run has ended or is suspended; may be NULL. */
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+};
+
+/* Starts a run and gives its id; its crumbs are at bread_subscribe. Refusals that need
+ * no store come here (nothing was started): AGENT_NOT_FOUND, INPUT_INVALID (err->text has the place in the
+ * input), CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
+BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[40], struct bread_err *err);
+
+/* Cancels, wherever it runs (contract C10). op ends when the wish is on record: BREAD_OK; BREAD_E_NOT_FOUND;
+ * BREAD_E_CONFLICT: it had ended before (*ret_status says as what). */
+BREAD_API void bread_cancel(struct bread *b, struct bread_str run_id, enum bread_run_status *ret_status, struct bread_op *op);
+
+/* A run's crumbs from a place in its log on, live ones as they come. */
+struct bread_subscription;
+struct bread_subscriber {
+	void (*on_crumb)(const struct bread_crumb *c, void *arg);
+	/* The last call: BREAD_OK after a terminal crumb; BREAD_E_NOT_FOUND; other trouble with the store. */
+	void (*on_end)(enum bread_code code, const struct bread_err *err, void *arg);
+	void *arg;
+};
+BREAD_API struct bread_subscription *bread_subscribe(
+        struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *s);
+BREAD_API void bread_unsubscribe(struct bread_subscription *s); /* no call after this; not after on_end */
+
+/* Every crumb of this instance's runs, at the choke point. */
+BREAD_API void bread_listen(struct bread *b, void (*on_crumb)(const struct bread_crumb *c, void *arg), void *arg);
+
+/* Questions to the store (runs, crumbs, sessions, messages): see bread/ext/store.h. */
+BREAD_API void bread_read(struct bread *b, struct bread_read *r);
+/* Deletes a session and all that hangs on it, after its runs were cancelled. BREAD_OK also when there was none. */
+BREAD_API void bread_session_delete(struct bread *b, struct bread_str id, struct bread_op *op);
+/* Deletes sessions not touched since before_ms whose tags (JSON object or empty) all match. */
+BREAD_API void bread_session_cleanup(struct bread *b, int64_t before_ms, struct bread_str tags, int64_t *ret_deleted, struct bread_op *op);
+
+/* The loop of the calling thread: for ops of the caller's own. */
+BREAD_API struct loop *bread_here(struct bread *b);
+
+struct bread_stats {
+	uint64_t runs_started, runs_completed, runs_failed, runs_cancelled, runs_suspended;
+	uint64_t crumbs, tool_calls, tool_errors, model_calls, model_errors;
+	int64_t input_tokens, output_tokens;
+	size_t runs_active, topics;
+	uint64_t store_commits, store_reads, store_failures, store_commit_us, store_read_us;
+	int store_ok, draining;
+};
+BREAD_API void bread_stats(struct bread *b, struct bread_stats *ret); /* any thread */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

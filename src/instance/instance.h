@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What the server, which stands above the instance, needs beside the public
+ * interface: its loops, its hub, its store. */
+#pragma once
+#include "bread/instance.h"
+#include "loop/loop.h"
+#include "store/store.h"
+#include "transport/hub.h"
+
+size_t brd_instance_loops(const struct bread *b);
+struct loop *brd_instance_loop(const struct bread *b, size_t i); /* 0: the driver's */
+struct hub *brd_instance_hub(const struct bread *b);
+struct bread_store *brd_instance_store(const struct bread *b);
+bool brd_instance_filtered(const struct bread *b, struct bread_str crumb_type); /* by crumbFilter */
+bool brd_instance_draining(const struct bread *b);
+const char *brd_instance_transport(const struct bread *b); /* "stream" */
+int64_t brd_instance_max_event(const struct bread *b);

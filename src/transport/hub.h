@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The hub: what runs of this process emit, on its way to viewers.
+ *
+ * A run that is live has a topic. For each framing somebody watches it in, the
+ * topic has a ring: an append-only byte log of encoded frames in shared,
+ * reference-counted segments of about 64 KiB, of which the newest 256 KiB (or
+ * so) are kept. A frame is encoded there once. A viewer is a cursor (segment,
+ * offset): no queue, no allocation and no copy per delivery. It asks for the
+ * bytes between itself and the head when its socket can take more.
+ *
+ * Marks tie a ring to the log: mark(N) is the place at which everything up to
+ * number N, and nothing else, has been written. A segment begins at a mark. So a
+ * viewer that has replayed the log up to N goes on at mark(N), exactly (contract
+ * C2); and one that fell behind finishes the segment it stands in, which it
+ * holds, and goes back to the log after that segment's last number (C7).
+ *
+ * A ring that is made in the middle of a delta window begins with the deltas of
+ * that window: the topic keeps the crumbs since the last mark.
+ *
+ * Publishing is done by one loop at a time (the run's); cursors may stand on any
+ * loop. A topic's lock is held only to append or to move a cursor; wake-ups go
+ * to each loop with cursors once, until that loop has looked. */
+#pragma once
+#include <sys/uio.h>
+#include "crumb/crumb.h"
+#include "crumb/protocol.h"
+#include "loop/loop.h"
+
+/* How crumbs become bytes on one wire. Tables are const and shared by pointer:
+ * an ingress brings its own (bread/ext/ingress.h). */
+struct bread_framing;
+
+struct hub;
+struct topic;
+
+#define RING_KEEP (256 * 1024)
+#define RING_SEGMENT (64 * 1024)
+
+struct hub *brd_hub_new(size_t ring_keep); /* 0: RING_KEEP */
+void brd_hub_free(struct hub *h);          /* no topic is held by now */
+size_t brd_hub_topics(struct hub *h);
+
+/* The run's topic, made when there is none; a reference. peek: NULL when there is none. */
+struct topic *brd_topic_get(struct hub *h, struct bread_str run_id);
+struct topic *brd_topic_peek(struct hub *h, struct bread_str run_id);
+struct topic *brd_topic_ref(struct topic *t);
+void brd_topic_unref(struct topic *t); /* the last one removes it from the hub */
+
+/* The publisher's side. begin: the log stands at head and the run goes on from
+ * there. publish: one crumb, in order; a durable one is a mark too. mark: a window
+ * was closed and its aggregate has this number. end: nothing more comes from
+ * here for now (the run ended, was suspended, or goes to another owner);
+ * terminal: it ended for good; failure: what its own caller is told beside the
+ * crumbs (NULL: nothing). A topic can begin again after end (a resume). */
+void brd_topic_begin(struct topic *t, int64_t head);
+void brd_topic_publish(struct topic *t, struct crumb *c);
+void brd_topic_mark(struct topic *t, int64_t seq);
+void brd_topic_end(struct topic *t, bool terminal, const struct failure *failure);
+
+/* The viewer's side, on a loop's thread. */
+struct cursor {
+	struct list link; /* among the topic's cursors of this loop */
+	struct topic *topic;
+	struct ring *ring;
+	struct segment *segment; /* held; NULL: not live */
+	size_t offset;
+	int64_t after; /* the log's place: valid when not live */
+	void (*on_ready)(struct cursor *c); /* in the loop's check hook, after a publish, mark or end */
+	void *arg;
+	struct loop *loop;
+	bool ready; /* waiting for its on_ready */
+};
+
+enum cursor_flags {
+	CURSOR_ALL = 1,     /* also crumbs that the filter keeps from passive viewers: the run's own stream */
+	CURSOR_EXACT = 2,   /* ids with offsets (?exact=1) */
+	CURSOR_CHUNKED = 4, /* frames come wrapped in HTTP chunks */
+};
+
+enum cursor_state {
+	CURSOR_LIVE,   /* stands in the ring; at its head or before it */
+	CURSOR_BEHIND, /* must read the log after c->after, then seek again */
+	CURSOR_IDLE,   /* no publisher here; the log has what there is */
+	CURSOR_ENDED,  /* the run ended and all that the ring has was taken */
+};
+
+void brd_cursor_open(struct cursor *c, struct topic *t, const struct bread_framing *f, unsigned flags,
+        struct loop *l, void (*on_ready)(struct cursor *c), void *arg);
+void brd_cursor_close(struct cursor *c);
+
+/* Tries to stand at mark(after): the log was read up to there. */
+enum cursor_state brd_cursor_seek(struct cursor *c, int64_t after);
+/* The bytes from the cursor to the head of its segment. They stay unchanged and
+ * in memory until advance has passed them or the cursor is closed. n 0: see the state. */
+enum cursor_state brd_cursor_peek(struct cursor *c, struct iovec *ret);
+void brd_cursor_advance(struct cursor *c, size_t n);
+/* What the publisher said at its end. false: none. Strings live as long as the topic. */
+bool brd_cursor_failure(const struct cursor *c, struct failure *ret);
+/* Where a publisher is at work: its last mark. -1: there is none. */
+int64_t brd_topic_head(struct topic *t);
