@@ -30,6 +30,33 @@ struct bread_crumb {
 	unsigned flags;
 };
 
+/* A run's failure as its own caller is told, beside the crumbs (bread-wire.md 5). */
+struct bread_failure {
+	struct bread_str agent_id; /* of the last crumb, or the id that was asked for */
+	struct bread_str run_id;   /* empty: there is none */
+	struct bread_str code, message;
+	struct bread_str context; /* JSON, or empty */
+	int64_t timestamp;
+};
+
+/* Bytes that a framing adds to. */
+struct bread_sink;
+BREAD_API void bread_sink_add(struct bread_sink *s, struct bread_str bytes);
+
+/* How crumbs become bytes on one wire. Tables are const: viewers of one framing
+ * share the encoded bytes, and framings are told apart by the table's address. */
+struct bread_framing {
+	const char *name; /* "sse" */
+	const char *content_type;
+	const char *headers;   /* extra lines of the answer's head, each ending in CRLF; or "" */
+	const char *hello;     /* first bytes of a passive stream; or "" */
+	const char *heartbeat; /* every 15 s of silence */
+	void (*crumb)(struct bread_sink *s, const struct bread_crumb *c, int exact);
+	void (*failure)(struct bread_sink *s, const struct bread_failure *f);
+	/* Retention removed what was asked for: the first number left. NULL: nothing is said. */
+	void (*reset)(struct bread_sink *s, struct bread_str run_id, int64_t first);
+};
+
 #ifdef __cplusplus
 }
 #endif

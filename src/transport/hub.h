@@ -23,12 +23,8 @@
 #pragma once
 #include <sys/uio.h>
 #include "crumb/crumb.h"
-#include "crumb/protocol.h"
+#include "crumb/sink.h"
 #include "loop/loop.h"
-
-/* How crumbs become bytes on one wire. Tables are const and shared by pointer:
- * an ingress brings its own (bread/ext/ingress.h). */
-struct bread_framing;
 
 struct hub;
 struct topic;
@@ -55,7 +51,7 @@ void brd_topic_unref(struct topic *t); /* the last one removes it from the hub *
 void brd_topic_begin(struct topic *t, int64_t head);
 void brd_topic_publish(struct topic *t, struct crumb *c);
 void brd_topic_mark(struct topic *t, int64_t seq);
-void brd_topic_end(struct topic *t, bool terminal, const struct failure *failure);
+void brd_topic_end(struct topic *t, bool terminal, const struct bread_failure *failure);
 
 /* The viewer's side, on a loop's thread. */
 struct cursor {
@@ -95,6 +91,6 @@ enum cursor_state brd_cursor_seek(struct cursor *c, int64_t after);
 enum cursor_state brd_cursor_peek(struct cursor *c, struct iovec *ret);
 void brd_cursor_advance(struct cursor *c, size_t n);
 /* What the publisher said at its end. false: none. Strings live as long as the topic. */
-bool brd_cursor_failure(const struct cursor *c, struct failure *ret);
+bool brd_cursor_failure(const struct cursor *c, struct bread_failure *ret);
 /* Where a publisher is at work: its last mark. -1: there is none. */
 int64_t brd_topic_head(struct topic *t);

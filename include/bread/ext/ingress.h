@@ -61,28 +61,6 @@ BREAD_API void bread_reply_json(struct bread_request *req, int status, struct br
 /* {"error":{"code":C,"message":M}}: status and code follow from err (one table for all). */
 BREAD_API void bread_reply_error(struct bread_request *req, const struct bread_err *err);
 
-/* How crumbs become bytes on a wire. Tables are const: viewers of one framing
- * share the encoded bytes, and are told apart by the table's address. */
-struct bread_sink; /* bytes that grow */
-BREAD_API void bread_sink_add(struct bread_sink *s, struct bread_str bytes);
-
-struct bread_failure { /* a run's failure as its own caller is told (bread-wire.md 5) */
-	struct bread_str agent_id, run_id, code, message, context; /* run_id, context may be empty */
-	int64_t timestamp;
-};
-
-struct bread_framing {
-	const char *name; /* "sse" */
-	const char *content_type;
-	const char *headers;   /* extra lines of the answer's head, each ending in CRLF; or "" */
-	const char *hello;     /* first bytes of a passive stream; or "" */
-	const char *heartbeat; /* every 15 s of silence */
-	void (*crumb)(struct bread_sink *s, const struct bread_crumb *c, int exact);
-	void (*failure)(struct bread_sink *s, const struct bread_failure *f);
-	/* Retention removed what was asked for: the first number left. NULL: nothing is said. */
-	void (*reset)(struct bread_sink *s, struct bread_str run_id, int64_t first);
-};
-
 struct bread_stream_spec {
 	const struct bread_framing *framing;
 	struct bread_str run_id;
