@@ -75,19 +75,23 @@ struct bread_owner_row {
 };
 
 enum bread_rec_kind {
-	BREAD_REC_SESSION,    /* session: created unless the id exists */
-	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at follows. Unknown session: BREAD_E_NOT_FOUND */
+	BREAD_REC_SESSION,    /* session: created unless the id exists; affected: 1 if it was */
+	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at becomes its time. Unknown session:
+	                         BREAD_E_NOT_FOUND; id taken: BREAD_E_CONFLICT */
 	BREAD_REC_RUN,        /* run: a new row. BREAD_E_CONFLICT: the id exists */
-	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at (0: keep), tokens */
+	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at, tokens (an empty
+	                         text and a 0 keep what is there). Unknown run: BREAD_E_NOT_FOUND */
 	BREAD_REC_RUN_TAKE,   /* run.id, owner: owner := it, epoch := fence_epoch + 1, status := running.
-	                         BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by the fence itself) */
-	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended */
+	                         BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by the fence itself)
+	                         and the run has not ended */
+	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended; affected: 1 if it was */
 	BREAD_REC_NODE,       /* node: added, or its state and data replaced */
 	BREAD_REC_CRUMB,      /* crumb: BREAD_E_CONFLICT when (run_id, seq) is taken */
 	BREAD_REC_DEFINITION, /* key: hash, value: JSON; nothing when it is there */
 	BREAD_REC_OWNER,      /* owner: written or renewed */
 	BREAD_REC_OWNER_GONE, /* key: the owner's id is removed */
-	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their nodes */
+	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their nodes;
+	                             affected: 1 if it was there */
 	BREAD_REC_SESSION_CLEANUP, /* number: updated before this time; value: tags JSON object or empty, all
 	                              must match; affected counts */
 };
@@ -96,7 +100,7 @@ struct bread_rec {
 	enum bread_rec_kind kind;
 	struct bread_str key, value;
 	int64_t number;
-	int64_t affected; /* out: rows deleted, by the kinds that say so */
+	int64_t affected; /* out, by the kinds that say so */
 	union {
 		struct bread_session_row session;
 		struct bread_message_row message;
@@ -115,6 +119,7 @@ struct bread_tx {
 	struct bread_rec *recs;
 	size_t count;
 	struct { void *p[4]; } priv; /* the store's */
+	struct { void *p[2]; } core;
 };
 
 enum bread_read_kind {
@@ -124,7 +129,7 @@ enum bread_read_kind {
 	BREAD_READ_CRUMB,      /* key: run; after: the seq itself */
 	BREAD_READ_NODES,      /* key: run; in order of first writing */
 	BREAD_READ_SESSION,    /* key */
-	BREAD_READ_SESSIONS,   /* filter.tag_key, tag_value (its p NULL: sessions without that tag); by created_at */
+	BREAD_READ_SESSIONS,   /* filter.tag_key, tag_value; by created_at */
 	BREAD_READ_MESSAGES,   /* key: session; by timestamp, then id */
 	BREAD_READ_DEFINITION, /* key: hash; text */
 	BREAD_READ_OWNERS,
@@ -135,7 +140,7 @@ enum bread_read_kind {
 struct bread_run_filter {
 	struct bread_str agent_id, session_id, before; /* before: a run id, for pages */
 	int status; /* -1: any */
-	struct bread_str tag_key, tag_value;
+	struct bread_str tag_key, tag_value; /* key empty: any; value's p NULL: only without that tag */
 };
 
 /* One question. The caller fills the first part; rows and their strings live in
@@ -143,9 +148,9 @@ struct bread_run_filter {
 struct bread_read {
 	struct bread_op op;
 	enum bread_read_kind kind;
-	struct bread_str key;
-	int64_t after;
-	size_t limit;     /* 0: 1,000 */
+	struct bread_str key; /* its bytes and the filter's stay unchanged until the op ends */
+	int64_t after;    /* crumbs: the last seq the caller has; sessions, messages, nodes: rows to skip */
+	size_t limit;     /* of rows; 0: 1,000 */
 	size_t max_bytes; /* of crumbs; 0: 1 MiB. At least one row is given */
 	struct bread_run_filter filter;
 
@@ -164,7 +169,8 @@ struct bread_read {
 	int more; /* limit or max_bytes cut the answer */
 	void *memory;      /* freed by release */
 	void (*release)(void *memory);
-	struct { void *p[4]; } priv;
+	struct { void *p[4]; } priv; /* the store's */
+	struct { void *p[2]; } core;
 };
 BREAD_API void bread_read_fini(struct bread_read *r); /* after its end; one never started, too */
 
