@@ -87,6 +87,7 @@ struct bread_str brd_json_str(struct jval v, struct arena *a);
 char *brd_json_strz(struct jval v, struct arena *a); /* ends in a NUL (one inside cuts it); NULL if no string */
 void brd_json_str_add(struct jval v, struct buf *b); /* the decoded string, appended */
 bool brd_json_is(struct jval v, const char *s);      /* a string that equals s */
+bool brd_json_iss(struct jval v, struct bread_str s);
 
 bool brd_json_bool(struct jval v, bool dflt);
 double brd_json_num(struct jval v, double dflt);
