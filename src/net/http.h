@@ -15,7 +15,7 @@ struct http_header {
 struct http_head {
 	struct bread_str method;
 	struct bread_str target; /* as sent */
-	struct bread_str path;   /* percent-decoded, "/agents/a" */
+	struct bread_str path;   /* percent-decoded but for %2F, "/agents/a" */
 	struct bread_str query;  /* as sent, without the ? */
 	int minor;               /* of HTTP/1.x */
 	struct http_header *headers;
@@ -25,14 +25,21 @@ struct http_head {
 	bool expect_continue;
 	bool upgrade;            /* Connection: upgrade and an Upgrade header */
 	int64_t content_length;  /* -1: none */
+	const char *fault;       /* when the head is refused: a sentence that says why */
 };
 
 #define HTTP_HEAD_MAX (32 * 1024)
+#define HTTP_LINE_MAX (8 * 1024) /* the request line; a longer one is 414 */
 #define HTTP_HEADERS_MAX 100
+
+/* Looks for the end of a head, of which the first seen bytes were looked at
+ * before. Returns the head's length, 0 when more is needed, or a negative status
+ * (then ret->fault is set). For readers that collect a head from many pieces. */
+ptrdiff_t brd_http_head_end(struct bread_str in, size_t seen, struct http_head *ret);
 
 /* Reads a request head from the start of in. Returns bytes taken, 0 when more
  * are needed, or a negative HTTP status (-400, -414, -431, -501, -505) when it
- * is refused. Strings point into in or the arena. */
+ * is refused; ret->fault then says why. Strings point into in or the arena. */
 ptrdiff_t brd_http_head_parse(struct bread_str in, struct arena *a, struct http_head *ret);
 
 /* Chunked bodies, bytes in, bytes out, split anywhere. */
@@ -44,6 +51,8 @@ struct http_chunks {
 /* Takes from in, appends body bytes to out (out may be NULL: drop them), sets
  * *ret_done at the end of the trailers. Returns bytes taken, or -400. */
 ptrdiff_t brd_http_chunks_feed(struct http_chunks *c, struct bread_str in, struct buf *out, bool *ret_done);
+/* "1a4\r\n": returns its length. out has room for 18 bytes. */
+size_t brd_http_chunk_head(char *out, size_t n);
 
 struct bread_str brd_http_get(const struct http_head *h, const char *name); /* p NULL: absent */
 /* One parameter of a query string, decoded (+ is a blank); p NULL: absent. */

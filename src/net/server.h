@@ -71,10 +71,12 @@ struct http_stream_events {
  * brd_http_stream; the answer goes on being awaited. */
 void brd_http_watch(struct http_req *req, const struct http_stream_events *ev);
 
-/* Sends the head and a first byte at once (contract C9). Over HTTP/1.1 the body
+/* Sends the head at once; the caller's first write follows (contract C9). ev
+ * may be NULL after brd_http_watch: then that one's stays. Over HTTP/1.1 the body
  * is chunked and the caller writes the chunk frames itself (so that encoded bytes
  * can be shared: see brd_http_chunk_head); brd_http_stream_chunked says so.
- * HTTP/1.0 peers get a body that ends with the connection. */
+ * HTTP/1.0 peers get a body that ends with the connection; what is written for a
+ * HEAD request is dropped. A peer that ends its side of the connection has gone. */
 void brd_http_stream(struct http_req *req, int status, const char *content_type,
         struct bread_str extra_headers, const struct http_stream_events *ev);
 bool brd_http_stream_chunked(const struct http_req *req);
@@ -89,6 +91,3 @@ bool brd_http_stream_pending(const struct http_req *req);
 void brd_http_stream_end(struct http_req *req);
 /* Cuts the connection: for a viewer that must come back. req is gone, no on_closed. */
 void brd_http_stream_abort(struct http_req *req);
-
-/* "1a4\r\n": returns its length. out has room for 18 bytes. */
-size_t brd_http_chunk_head(char *out, size_t n);
