@@ -15,7 +15,8 @@
 #include "base/mem.h"
 #include "loop/impl.h"
 
-/* How often posts and ends that cause each other are looked at in one turn before I/O has its share. */
+/* How often posts and ends that cause each other are looked at in one turn before I/O has its
+ * share. */
 #define DRAIN_ROUNDS 64
 /* While the clock stands, another thread may turn it: look again after this. */
 #define FROZEN_LOOK_MS 5
@@ -52,8 +53,8 @@ int brd_loop_new(struct loop **ret, struct bread_err *err)
 	if (e) {
 		free(l);
 		return brd_fail(err, BREAD_E_BUSY, "loop",
-		        "no event loop could be made (%s); raise the limit of open files",
-		        uv_strerror(e));
+			"no event loop could be made (%s); raise the limit of open files",
+			uv_strerror(e));
 	}
 	uv_timer_init(&l->uv, &l->alarm);
 	pthread_mutex_init(&l->lock, NULL);
@@ -190,8 +191,7 @@ static int wait_for(struct loop *l, int wait_ms)
 {
 	int64_t next;
 
-	if (l->marked || !brd_list_empty(&l->ended) ||
-	        __atomic_load_n(&l->stop, __ATOMIC_RELAXED))
+	if (l->marked || !brd_list_empty(&l->ended) || __atomic_load_n(&l->stop, __ATOMIC_RELAXED))
 		return 0;
 	next = brd_timers_next(l);
 	if (next > FROZEN_LOOK_MS && brd_clock_frozen())

@@ -29,7 +29,7 @@ struct op_priv {
 	struct timer deadline;
 };
 _Static_assert(sizeof(struct op_priv) <= sizeof(((struct bread_op *)0)->priv),
-        "struct bread_op has room for our part");
+	"struct bread_op has room for our part");
 
 static struct op_priv *priv(struct bread_op *op)
 {
@@ -52,7 +52,7 @@ static void set_state(struct bread_op *op, int to)
 }
 
 void bread_op_init(
-        struct bread_op *op, struct loop *loop, void (*on_end)(struct bread_op *op), void *arg)
+	struct bread_op *op, struct loop *loop, void (*on_end)(struct bread_op *op), void *arg)
 {
 	op->on_end = on_end;
 	op->arg = arg;
@@ -85,8 +85,7 @@ static void on_deadline(struct timer *t)
 		ask(op, ASKED_DEADLINE);
 }
 
-void bread_op_begin(
-        struct bread_op *op, void (*on_cancel)(struct bread_op *op, void *by), void *by)
+void bread_op_begin(struct bread_op *op, void (*on_cancel)(struct bread_op *op, void *by), void *by)
 {
 	brd_assert(state(op) == OP_IDLE);
 	brd_assert(brd_loop_here(op->loop));
@@ -131,7 +130,7 @@ void bread_op_end_from(struct bread_op *op, enum bread_code code, const struct b
 
 	set_outcome(op, code, err);
 	brd_assert(__atomic_compare_exchange_n(
-	        &op->state, &was, OP_ENDED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+		&op->state, &was, OP_ENDED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	/* The wake-up is sent under the lock: once the loop has the operation, this
 	 * thread is done with the loop. */
 	pthread_mutex_lock(&l->lock);

@@ -10,7 +10,7 @@ struct work_priv {
 	enum bread_code code;
 };
 _Static_assert(sizeof(struct work_priv) <= sizeof(((struct work *)0)->priv),
-        "struct work has room for our part");
+	"struct work has room for our part");
 
 static struct work_priv *priv(struct work *w)
 {
