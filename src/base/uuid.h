@@ -8,6 +8,7 @@
 #include "bread/types.h"
 
 #define UUID_LEN 36
+#define UUID_MAX 132 /* room for any id we take from outside, and a NUL */
 
 void brd_uuid7(char out[UUID_LEN + 1]);
 

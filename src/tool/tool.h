@@ -10,6 +10,8 @@
 /* def: the tool's definition object; finds the kind by its key. dir: where relative paths start. */
 int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err);
 int brd_tool_open_callback(struct bread_tool **ret, bread_tool_fn *fn, void *arg);
+/* The function behind a tool written in C; false for every other kind. */
+bool brd_tool_callback_of(const struct bread_tool *t, bread_tool_fn **ret_fn, void **ret_arg);
 void brd_tool_close(struct bread_tool *t); /* NULL, too */
 /* Starts it. Whatever kind: results over 8 MiB and results that are no JSON end as errors that say so. */
 void brd_tool_start(struct bread_tool *t, struct bread_tool_call *call);

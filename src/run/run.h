@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* A run: a tree of nodes that are data, driven on one loop.
+ *
+ * The driver (driver.c) takes ready nodes from a queue and calls their kind's
+ * advance, which looks at the node's data and its children's ends and does the
+ * next thing. What a turn of the driver decided becomes one transaction: ends of
+ * nodes, messages, crumbs. Only when it is committed does the outside hear of it:
+ * then crumbs are published, and tools that it starts are started.
+ *
+ * The choke point (choke.c) is the only place that emits.
+ *
+ * A run outlives the call and the connection that started it; it ends when its
+ * root has ended, all of its operations have ended and its last transaction is
+ * committed. Everything here is touched by the loop's thread alone. */
+#pragma once
+#include "base/list.h"
+#include "base/map.h"
+#include "bread/ext/blob.h"
+#include "bread/ext/model.h"
+#include "crumb/sequencer.h"
+#include "loop/loop.h"
+#include "run/def.h"
+#include "store/store.h"
+#include "transport/hub.h"
+
+struct run;
+struct node;
+
+/* What runs need of the instance they belong to. It outlives them. */
+struct run_env {
+	struct bread_store *store;
+	struct hub *hub;
+	struct bread_blob *blob;    /* NULL: none is configured */
+	struct bread_str owner;     /* id of this instance */
+	bool filtered[CRUMB_TYPES]; /* by crumbFilter: kept from passive viewers */
+	int64_t run_ms;             /* longest time of a run */
+	int64_t tool_ms;            /* of a tool call */
+	int64_t first_byte_ms, silence_ms; /* of a model's stream */
+	struct run_counts *counts;
+
+	/* The provider of that name; NULL: none (ret_known gets the names there are, for the message). */
+	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);
+	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
+	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error);
+	void (*on_crumb)(void *arg, const struct crumb *c); /* local listeners; NULL: there are none */
+	void (*on_gone)(void *arg, struct run *r);          /* its last call: the run is freed after it */
+	void *arg;
+};
+
+struct run_counts { /* any thread reads them */
+	_Atomic uint64_t started, completed, failed, cancelled, suspended, crumbs;
+	_Atomic uint64_t tool_calls, tool_errors, model_calls, model_errors;
+	_Atomic int64_t input_tokens, output_tokens;
+};
+
+/* An error on its way to the wire: code word, message, context. Strings live in the run's arena. */
+struct run_error {
+	struct bread_str code, message, context; /* context: JSON, or empty */
+};
+
+enum node_end { END_NONE, END_OK, END_FAILED, END_CANCELED };
+
+enum flow { FLOW_WAIT, FLOW_AGAIN }; /* what advance gives: nothing to do until a wake; call me once more */
+
+struct node_ops {
+	const char *kind; /* "agent", "model", "tool": the word in the journal */
+	size_t size;      /* of the node's struct, whose first member is struct node */
+	enum flow (*advance)(struct node *n);
+	/* What the last transaction of a turn made true may now be acted on. Optional. */
+	void (*launch)(struct node *n);
+	/* Bring the end about soon. Optional: inner nodes wait for their children. */
+	void (*cancel)(struct node *n);
+	/* Takes its data back from the journal. state: 1 started, 2 ended. Optional. */
+	void (*load)(struct node *n, int state, struct jval data);
+	void (*fini)(struct node *n); /* optional */
+};
+
+struct node {
+	struct list siblings; /* in the parent's children */
+	struct list children; /* in order of creation */
+	struct list ready;    /* in the run's queue */
+	struct list launch;   /* in a transaction's launches */
+	const struct node_ops *ops;
+	struct run *run;
+	struct node *parent;
+	char name[48]; /* its key in the journal: "model.2", "tool.2.0" */
+	enum node_end end;
+	bool begun;   /* its start is in the journal, or need not be */
+	bool busy;    /* an operation of it is running */
+	struct run_error error; /* of a failed one */
+};
+
+enum run_phase { RUN_STARTING, RUN_GOING, RUN_ENDING, RUN_ENDED };
+
+struct run {
+	struct list link; /* in the instance's list */
+	struct run_env *env;
+	struct loop *loop;
+	struct arena arena;
+	char id[UUID_MAX];
+	struct crumb_base base;
+	struct agent_def *def;
+	int64_t epoch;
+	enum run_phase phase;
+	bool cancelled;      /* somebody asked for it */
+	bool timed_out;
+	bool lost;           /* another owner has it, or the store failed: nothing is written any more */
+	bool wrote_nodes;
+	int calls;           /* callbacks and operations that still hold it */
+
+	/* the request */
+	struct bread_str input; /* JSON, compact */
+	struct bread_str session_id;
+	struct bread_str options, tags;
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+
+	/* the conversation: the session's messages before this run, its own input last */
+	struct bread_message *history;
+	size_t history_count;
+
+	/* the tree */
+	struct node *root;
+	struct list queue;
+
+	/* the choke point */
+	struct sequencer seq;
+	struct topic *topic;
+	struct list out;       /* crumbs and marks that wait for their commit */
+	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
+	struct list flying;    /* transactions on their way, oldest first */
+	uint64_t tx_made, tx_done;
+	size_t flying_bytes;
+	struct list dirty;     /* in the loop's list of runs to settle at the end of the turn */
+	struct timer window_timer, deadline;
+
+	/* the end */
+	enum bread_run_status status;
+	struct bread_str output, files; /* JSON */
+	struct run_error error;
+	struct buf text;                /* of all steps */
+	struct buf files_json;
+	int64_t started_wall, started_mono;
+	struct bread_usage usage;
+	unsigned store_tries;
+	struct timer again;
+};
+
+#define RUN_BACKLOG (1024 * 1024) /* uncommitted bytes at which a run stops reading its model */
+
+/* What starts one. Strings are copied. */
+struct run_start {
+	struct bread_str run_id, input, session_id, session_tags, options, tags;
+	bool new_session; /* the id was made just now: nobody else can have it */
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+};
+
+/* Begins a run on this loop: writes its first rows, then drives it. */
+struct run *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
+/* Takes up a run of the store whose owner is dead (contract C11). done is called once, when it goes
+ * on (or another owner was first: r NULL). */
+void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+        void (*done)(void *arg, struct run *r), void *arg);
+void brd_run_cancel(struct run *r); /* on its loop */
+/* Stops it where it stands, for another owner: nothing more is written (drain, and the process's end). */
+void brd_run_leave(struct run *r);
+
+/* ---- driver.c ---- */
+struct node *brd_node_child(struct node *parent, const struct node_ops *ops, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4))); /* the child of that name, made if need be */
+struct node *brd_node_find(const struct node *parent, const char *name);
+void brd_node_wake(struct node *n);
+enum flow brd_node_end(struct node *n, enum node_end end); /* wakes its parent; FLOW_WAIT */
+enum flow brd_node_fail(struct node *n, const struct run_error *e);
+void brd_node_journal(struct node *n, int state, struct bread_str data); /* a line of the journal, in this turn's transaction */
+void brd_node_launch(struct node *n); /* calls ops->launch once this turn's transaction is committed */
+void brd_node_free(struct node *n);   /* with its children */
+void brd_run_drive(struct run *r);    /* until no node is ready */
+void brd_run_dirty(struct run *r);    /* settle it at the end of this turn of the loop */
+void brd_run_finish(struct run *r, enum bread_run_status status); /* output, error are set */
+void brd_run_hold(struct run *r);
+void brd_run_release(struct run *r);  /* frees it when it has ended and nobody holds it */
+extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node;
+
+/* ---- choke.c ---- */
+void brd_choke_emit(struct run *r, struct crumb_draft *d);
+void brd_choke_begin(struct run *r, struct crumb_draft *d, enum crumb_type t);
+void brd_choke_delta(struct run *r, enum crumb_type t, struct bread_str delta);
+void brd_choke_close_windows(struct run *r);
+void brd_choke_release(struct run *r); /* what is committed goes out */
+void brd_choke_drop(struct run *r);    /* forgets what waits: the run was lost */
+
+/* ---- tx.c: the transaction of a turn ---- */
+struct run_tx {
+	struct list link;
+	struct bread_tx tx;
+	struct run *run;
+	struct arena arena; /* of the strings in its records */
+	size_t room, bytes;
+	uint64_t number;
+	struct list launches;
+};
+struct bread_rec *brd_tx_add(struct run *r, enum bread_rec_kind kind);
+struct bread_str brd_tx_copy(struct run *r, struct bread_str s); /* into the open transaction's memory */
+void brd_tx_submit(struct run *r);
+void brd_tx_free(struct run_tx *t);
+
+/* ---- history.c: the session's messages ---- */
+void brd_history_input(struct buf *out, struct bread_str input); /* content of the user message for an input */
+void brd_history_store(struct run *r, bool interrupted);         /* this run's turns, at its end */
+int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
+struct bread_model_request *brd_history_request(struct run *r, struct arena *a);
+
+/* ---- nodes ---- */
+struct model_node {
+	struct node node;
+	struct arena arena;
+	unsigned turn, attempt;
+	struct bread_model *model;
+	struct bread_model_call call;
+	struct bread_model_request *req;
+	struct bread_part *parts; /* of the assistant's message, in order of their starts */
+	size_t count, room;
+	struct buf *texts;        /* one a part, while it is open */
+	bool *done;               /* the part was ended */
+	bool *announced;          /* tool:input:start was emitted */
+	struct buf whole;         /* of a structured answer */
+	bool structured, emitted, paused;
+	enum bread_stop reason;
+	struct bread_usage usage;
+	struct bread_err fault;
+	struct bread_str fault_text, fault_code;
+	bool retryable;
+	struct timer backoff;
+	struct bread_blob_put put; /* of the file that is being stored */
+	struct buf put_bytes;
+	struct list held;          /* events that wait behind it */
+};
+struct tool_node {
+	struct node node;
+	struct arena arena;
+	unsigned turn, at;
+	struct tool_def *tool; /* NULL: there is none of that name */
+	struct bread_str call_id, name; /* leaf name */
+	struct bread_str args;   /* JSON object */
+	struct bread_str output; /* {"type":…,"value":…}: what the model is told */
+	struct bread_tool_call call;
+	struct jval parsed;
+	bool interrupted; /* it was started by an owner that died */
+	unsigned attempt;
+	int64_t began_mono;
+	struct timer backoff;
+};
+/* How many calls the turn's message has; the i-th. */
+size_t brd_model_calls(const struct model_node *m);
+struct bread_part *brd_model_call_part(const struct model_node *m, size_t i);
+/* Settles a call that cannot run (bad arguments, unknown tool): true if so, with output set. */
+bool brd_tool_prepare(struct tool_node *t, const struct bread_part *call);
