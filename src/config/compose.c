@@ -15,7 +15,7 @@
 #define CORE_TAG "tag:yaml.org,2002:"
 
 int brd_yaml_fault(struct bread_err *err, const char *file, struct yaml_place at,
-        enum bread_code code, const char *fmt, ...)
+	enum bread_code code, const char *fmt, ...)
 {
 	struct bread_str name = brd_str(file);
 	char where[sizeof(err->where)], text[sizeof(err->text)], place[32] = "";
@@ -105,11 +105,13 @@ static int check_room(struct compose *c, struct yaml_place at)
 {
 	if (c->values > YAML_VALUES)
 		return fault(c, at, BREAD_E_TOO_LARGE,
-		        "there are more than %d values here, with what the aliases stand for", YAML_VALUES);
+			"there are more than %d values here, with what the aliases stand for",
+			YAML_VALUES);
 	if (c->json.bad)
 		return fault(c, at, BREAD_E_TOO_LARGE,
-		        "there are more than %zu MiB here, with what the aliases and variables stand for",
-		        YAML_JSON >> 20);
+			"there are more than %zu MiB here, with what the aliases and variables "
+			"stand for",
+			YAML_JSON >> 20);
 	return 0;
 }
 
@@ -151,21 +153,23 @@ static void anchor_close(struct compose *c, struct compose_anchor *anchor, unsig
 	anchor->done = true;
 }
 
-static int add_key(struct compose *c, const struct compose_node *n, struct bread_str text, bool plain)
+static int add_key(
+	struct compose *c, const struct compose_node *n, struct bread_str text, bool plain)
 {
 	struct bread_str shown = brd_yaml_show(text, c->arena), key;
 	struct yaml_place *place, *first;
 
 	if (plain && brd_str_is(text, "<<"))
 		return fault(c, n->at, BREAD_E_INVALID,
-		        "merge keys (<<) are not part of YAML 1.2; write the keys out, or use an alias for a "
-		        "whole value");
+			"merge keys (<<) are not part of YAML 1.2; write the keys out, or use an "
+			"alias for a "
+			"whole value");
 	if (n->anchor)
-		return fault(c, n->at, BREAD_E_INVALID, "the key %.*s has an anchor; only values may",
-		        BRD_ARG(shown));
+		return fault(c, n->at, BREAD_E_INVALID,
+			"the key %.*s has an anchor; only values may", BRD_ARG(shown));
 	if (n->tag && strcmp(n->tag, "!") != 0 && strcmp(n->tag, CORE_TAG "str") != 0)
 		return fault(c, n->at, BREAD_E_INVALID,
-		        "the key %.*s has a tag; keys are texts and need none", BRD_ARG(shown));
+			"the key %.*s has a tag; keys are texts and need none", BRD_ARG(shown));
 	if (plain && text.n == 0)
 		return fault(c, n->at, BREAD_E_INVALID, "a key is missing before the colon");
 	place = brd_arena_alloc(c->arena, sizeof(*place));
@@ -174,7 +178,8 @@ static int add_key(struct compose *c, const struct compose_node *n, struct bread
 	first = brd_map_get(&top(c)->keys, key);
 	if (first)
 		return fault(c, n->at, BREAD_E_INVALID,
-		        "the key %.*s is given twice; line %u has it already", BRD_ARG(shown), first->line);
+			"the key %.*s is given twice; line %u has it already", BRD_ARG(shown),
+			first->line);
 	brd_map_put(&top(c)->keys, key, place);
 	add_place(c, n->at);
 	brd_jw_keys(&c->w, text);
@@ -210,8 +215,9 @@ static int unknown_tag(struct compose *c, const struct compose_node *n)
 		tag = brd_sub(tag, core, tag.n - core);
 	tag = brd_yaml_show(tag, c->arena);
 	return fault(c, n->at, BREAD_E_INVALID,
-	        "the tag %.*s is not known; only !!str, !!int, !!float, !!bool, !!null, !!map and !!seq are",
-	        BRD_ARG(tag));
+		"the tag %.*s is not known; only !!str, !!int, !!float, !!bool, !!null, !!map and "
+		"!!seq are",
+		BRD_ARG(tag));
 }
 
 /* Resolves the tag of a scalar into its short form: NULL for none, "str" for !. */
@@ -228,15 +234,15 @@ static int scalar_tag(struct compose *c, const struct compose_node *n, const cha
 	}
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strncmp(n->tag, CORE_TAG, strlen(CORE_TAG)) == 0 &&
-		        strcmp(n->tag + strlen(CORE_TAG), known[i]) == 0) {
+			strcmp(n->tag + strlen(CORE_TAG), known[i]) == 0) {
 			*ret = known[i];
 			return 0;
 		}
 	return unknown_tag(c, n);
 }
 
-static int write_typed(struct compose *c, const struct compose_node *n, struct bread_str text,
-        const char *tag)
+static int write_typed(
+	struct compose *c, const struct compose_node *n, struct bread_str text, const char *tag)
 {
 	const char *why = "";
 	enum scalar_type type;
@@ -246,11 +252,12 @@ static int write_typed(struct compose *c, const struct compose_node *n, struct b
 	brd_buf_init(&num, YAML_JSON);
 	type = brd_scalar_type(text, &num, &why);
 	if (type == SCALAR_BAD)
-		r = fault(c, n->at, BREAD_E_INVALID, "%.*s %s", (int)brd_utf8_cut(text, 48), text.p, why);
+		r = fault(c, n->at, BREAD_E_INVALID, "%.*s %s", (int)brd_utf8_cut(text, 48), text.p,
+			why);
 	else if (tag && (!tag_fits(tag, type) ||
-	                        (strcmp(tag, "int") == 0 && !number_is_int(brd_buf_str(&num)))))
+				(strcmp(tag, "int") == 0 && !number_is_int(brd_buf_str(&num)))))
 		r = fault(c, n->at, BREAD_E_INVALID, "the tag !!%s does not fit %.*s", tag,
-		        BRD_ARG(brd_yaml_show(text, c->arena)));
+			BRD_ARG(brd_yaml_show(text, c->arena)));
 	else if (type == SCALAR_NULL)
 		brd_jw_null(&c->w);
 	else if (type == SCALAR_TRUE || type == SCALAR_FALSE)
@@ -264,7 +271,7 @@ static int write_typed(struct compose *c, const struct compose_node *n, struct b
 }
 
 static int add_value(
-        struct compose *c, const struct compose_node *n, struct bread_str text, bool plain)
+	struct compose *c, const struct compose_node *n, struct bread_str text, bool plain)
 {
 	struct compose_anchor *anchor;
 	const char *tag;
@@ -287,7 +294,7 @@ static int add_value(
 }
 
 int brd_compose_scalar(struct compose *c, const struct compose_node *n, struct bread_str text,
-        enum scalar_style style)
+	enum scalar_style style)
 {
 	bool expands = style != STYLE_BLOCK && brd_str_find(text, BRD_STR("${")) >= 0;
 	bool plain = style == STYLE_PLAIN;
@@ -302,7 +309,8 @@ int brd_compose_scalar(struct compose *c, const struct compose_node *n, struct b
 			r = fault(c, n->at, why.code, "%s", why.text);
 		else if (b.bad)
 			r = fault(c, n->at, BREAD_E_TOO_LARGE,
-			        "this text is over %zu MiB with what its variables stand for", YAML_JSON >> 20);
+				"this text is over %zu MiB with what its variables stand for",
+				YAML_JSON >> 20);
 		text = brd_buf_str(&b);
 		/* a variable that is empty is an empty text, not a null */
 		plain = plain && text.n > 0;
@@ -318,13 +326,14 @@ int brd_compose_begin(struct compose *c, const struct compose_node *n, bool map)
 	struct compose_anchor *anchor;
 
 	if (wants_key(c))
-		return fault(c, n->at, BREAD_E_INVALID, "a key must be a text, not a list or a mapping");
+		return fault(
+			c, n->at, BREAD_E_INVALID, "a key must be a text, not a list or a mapping");
 	if (n->tag && strcmp(n->tag, "!") != 0 &&
-	        strcmp(n->tag, map ? CORE_TAG "map" : CORE_TAG "seq") != 0)
+		strcmp(n->tag, map ? CORE_TAG "map" : CORE_TAG "seq") != 0)
 		return unknown_tag(c, n);
 	if (c->depth == YAML_DEPTH)
-		return fault(c, n->at, BREAD_E_TOO_LARGE, "lists and mappings nest deeper than %d here",
-		        YAML_DEPTH);
+		return fault(c, n->at, BREAD_E_TOO_LARGE,
+			"lists and mappings nest deeper than %d here", YAML_DEPTH);
 	anchor = anchor_open(c, n->anchor);
 	c->values++;
 	add_place(c, n->at);
@@ -358,7 +367,7 @@ static void copy_anchored(struct compose *c, const struct compose_anchor *anchor
 
 	places_reserve(c, anchor->places);
 	memcpy(c->places + c->place_count, c->places + anchor->place,
-	        anchor->places * sizeof(*c->places));
+		anchor->places * sizeof(*c->places));
 	c->place_count += anchor->places;
 	brd_buf_grow(&c->json, len + 2); /* the source must not move while it is read */
 	brd_jw_raw(&c->w, (struct bread_str){ c->json.data + anchor->from, len });
@@ -372,17 +381,17 @@ int brd_compose_alias(struct compose *c, const struct compose_node *n)
 
 	if (wants_key(c))
 		return fault(c, n->at, BREAD_E_INVALID, "*%.*s stands for a key; write the key out",
-		        name_n, n->anchor);
+			name_n, n->anchor);
 	if (!anchor)
-		return fault(c, n->at, BREAD_E_INVALID, "*%.*s has no anchor &%.*s before it", name_n,
-		        n->anchor, name_n, n->anchor);
+		return fault(c, n->at, BREAD_E_INVALID, "*%.*s has no anchor &%.*s before it",
+			name_n, n->anchor, name_n, n->anchor);
 	if (!anchor->done)
-		return fault(c, n->at, BREAD_E_INVALID, "*%.*s stands inside what &%.*s names", name_n,
-		        n->anchor, name_n, n->anchor);
+		return fault(c, n->at, BREAD_E_INVALID, "*%.*s stands inside what &%.*s names",
+			name_n, n->anchor, name_n, n->anchor);
 	if (c->depth + anchor->height > YAML_DEPTH)
 		return fault(c, n->at, BREAD_E_TOO_LARGE,
-		        "lists and mappings nest deeper than %d with what *%.*s stands for", YAML_DEPTH,
-		        name_n, n->anchor);
+			"lists and mappings nest deeper than %d with what *%.*s stands for",
+			YAML_DEPTH, name_n, n->anchor);
 	c->values += anchor->values;
 	r = check_room(c, n->at);
 	if (r < 0)

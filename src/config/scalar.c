@@ -157,8 +157,8 @@ static int expand_one(struct bread_str inner, struct buf *out, struct bread_err 
 
 	if (!is_name(name) || name.n >= sizeof(z))
 		return brd_fail(err, BREAD_E_INVALID, "",
-		        "${%.*s} names no environment variable; write $${ for a literal ${",
-		        (int)brd_utf8_cut(inner, 40), inner.p);
+			"${%.*s} names no environment variable; write $${ for a literal ${",
+			(int)brd_utf8_cut(inner, 40), inner.p);
 	memcpy(z, name.p, name.n);
 	z[name.n] = '\0';
 	value = getenv(z);
@@ -168,12 +168,13 @@ static int expand_one(struct bread_str inner, struct buf *out, struct bread_err 
 	}
 	if (!value)
 		return brd_fail(err, BREAD_E_INVALID, "",
-		        "the environment variable %s is not set; set it, or write ${%s:-text} to have a "
-		        "default",
-		        z, z);
+			"the environment variable %s is not set; set it, or write ${%s:-text} to "
+			"have a "
+			"default",
+			z, z);
 	if (!brd_utf8_ok(brd_str(value)))
 		return brd_fail(
-		        err, BREAD_E_INVALID, "", "the environment variable %s is not UTF-8", z);
+			err, BREAD_E_INVALID, "", "the environment variable %s is not UTF-8", z);
 	brd_buf_addz(out, value);
 	return 0;
 }
@@ -200,8 +201,8 @@ int brd_scalar_expand(struct bread_str text, struct buf *out, struct bread_err *
 		end = brd_str_find(text, BRD_STR("}"));
 		if (end < 0)
 			return brd_fail(err, BREAD_E_INVALID, "",
-			        "${%.*s has no closing brace; write $${ for a literal ${",
-			        (int)brd_utf8_cut(text, 40), text.p);
+				"${%.*s has no closing brace; write $${ for a literal ${",
+				(int)brd_utf8_cut(text, 40), text.p);
 		r = expand_one(brd_sub(text, 0, (size_t)end), out, err);
 		if (r < 0)
 			return r;

@@ -56,10 +56,12 @@ static const char *remedy(const char *problem)
 		const char *problem, *remedy;
 	} table[] = {
 		{ "found character that cannot start any token",
-		        "; a tab cannot indent, and a text that begins with @, ` or % needs quotes" },
+			"; a tab cannot indent, and a text that begins with @, ` or % needs "
+			"quotes" },
 		{ "mapping values are not allowed in this context",
-		        "; a text with a colon and a blank inside needs quotes, or this line is indented "
-		        "wrongly" },
+			"; a text with a colon and a blank inside needs quotes, or this line is "
+			"indented "
+			"wrongly" },
 		{ "could not find expected ':'", "; a key ends in a colon and a blank" },
 		{ "did not find expected key", "; is this line indented like those above it?" },
 	};
@@ -76,14 +78,15 @@ static int parser_fault(struct compose *c, const yaml_parser_t *p, struct bread_
 	struct yaml_place at = MARK(p->problem_mark);
 
 	if (p->error == YAML_READER_ERROR)
-		return brd_yaml_fault(c->err, c->file, place_of(text, p->problem_offset), BREAD_E_INVALID,
-		        "%s; use an escape (\"\\x%02X\") in double quotes", problem,
-		        (unsigned)p->problem_value & 0xff);
+		return brd_yaml_fault(c->err, c->file, place_of(text, p->problem_offset),
+			BREAD_E_INVALID, "%s; use an escape (\"\\x%02X\") in double quotes",
+			problem, (unsigned)p->problem_value & 0xff);
 	if (!p->context || p->context_mark.line == p->problem_mark.line)
 		return brd_yaml_fault(
-		        c->err, c->file, at, BREAD_E_INVALID, "%s%s", problem, remedy(problem));
-	return brd_yaml_fault(c->err, c->file, at, BREAD_E_INVALID, "%s %s that begins on line %zu%s",
-	        problem, p->context, p->context_mark.line + 1, remedy(problem));
+			c->err, c->file, at, BREAD_E_INVALID, "%s%s", problem, remedy(problem));
+	return brd_yaml_fault(c->err, c->file, at, BREAD_E_INVALID,
+		"%s %s that begins on line %zu%s", problem, p->context, p->context_mark.line + 1,
+		remedy(problem));
 }
 
 static enum scalar_style style_of(yaml_scalar_style_t style)
@@ -113,7 +116,7 @@ static int on_event(struct compose *c, const yaml_event_t *e, bool *had_document
 	case YAML_DOCUMENT_START_EVENT:
 		if (*had_document)
 			return brd_yaml_fault(c->err, c->file, n.at, BREAD_E_INVALID,
-			        "a second document begins here; a file holds one");
+				"a second document begins here; a file holds one");
 		*had_document = true;
 		return 0;
 	case YAML_ALIAS_EVENT:
@@ -146,7 +149,7 @@ static int compose_yaml(struct compose *c, struct bread_str text)
 
 	if (!yaml_parser_initialize(&p))
 		return brd_yaml_fault(c->err, c->file, (struct yaml_place){ 0 }, BREAD_E_TOO_LARGE,
-		        "there is no memory to read it");
+			"there is no memory to read it");
 	yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&p, (const unsigned char *)text.p, text.n);
 	while (r == 0 && !end) {
@@ -230,16 +233,17 @@ static int check_text(const char *file, struct bread_str text, struct bread_err 
 
 	if (text.n > YAML_TEXT)
 		return brd_yaml_fault(err, file, (struct yaml_place){ 0 }, BREAD_E_TOO_LARGE,
-		        "the file is over %zu MiB", YAML_TEXT >> 20);
+			"the file is over %zu MiB", YAML_TEXT >> 20);
 	bad = utf8_fault(text);
 	if (bad < text.n)
 		return brd_yaml_fault(err, file, place_of(text, bad), BREAD_E_INVALID,
-		        "the byte 0x%02X is not UTF-8; save the file as UTF-8", (unsigned char)text.p[bad]);
+			"the byte 0x%02X is not UTF-8; save the file as UTF-8",
+			(unsigned char)text.p[bad]);
 	return 0;
 }
 
 int brd_yaml_parse(struct yaml_doc *ret, struct arena *a, const char *file, struct bread_str text,
-        struct bread_err *err)
+	struct bread_err *err)
 {
 	struct compose *c;
 	struct jval json;
@@ -291,14 +295,14 @@ int brd_yaml_load(struct yaml_doc *ret, struct arena *a, const char *path, struc
 	*ret = (struct yaml_doc){ 0 };
 	if (fd < 0)
 		return brd_yaml_fault(err, path, (struct yaml_place){ 0 },
-		        errno == ENOENT ? BREAD_E_NOT_FOUND : BREAD_E_INVALID, "cannot be read: %s",
-		        brd_errno(errno));
+			errno == ENOENT ? BREAD_E_NOT_FOUND : BREAD_E_INVALID, "cannot be read: %s",
+			brd_errno(errno));
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	r = read_all(fd, &b);
 	close(fd);
 	if (r < 0)
 		r = brd_yaml_fault(err, path, (struct yaml_place){ 0 }, BREAD_E_INVALID,
-		        "cannot be read: %s", brd_errno(-r));
+			"cannot be read: %s", brd_errno(-r));
 	else
 		r = brd_yaml_parse(ret, a, path, brd_arena_copy(a, brd_buf_str(&b)), err);
 	brd_buf_fini(&b);
@@ -308,7 +312,7 @@ int brd_yaml_load(struct yaml_doc *ret, struct arena *a, const char *path, struc
 struct yaml_place brd_yaml_place(const struct yaml_doc *d, struct jval v)
 {
 	if (!d || !v.tok || !d->root.tok || v.tok < d->root.tok ||
-	        v.tok >= d->root.tok + d->root.tok->skip)
+		v.tok >= d->root.tok + d->root.tok->skip)
 		return (struct yaml_place){ 0 };
 	return d->places[v.tok - d->root.tok];
 }

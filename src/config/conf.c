@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects into structs, by tables of fields.
+ *
+ * A struct is filled whole: what the object does not give has its default. The
+ * first fault ends the reading. Relies on the composer for keys that are given
+ * twice; in an object that a program made the last one counts. */
+#include "config/conf.h"
+#include <stdio.h>
+#include "base/err.h"
+#include "config/compose.h"
+#include "config/conf_value.h"
+
+struct reader {
+	const struct yaml_doc *doc;
+	struct arena *arena;
+	struct bread_err *err;
+};
+
+static int read_group(struct reader *rd, const struct conf_field *fields, size_t n, struct jval obj,
+	char *out, const char *base, bool given);
+
+int brd_conf_fault(struct bread_err *err, const struct yaml_doc *doc, struct jval at,
+	const char *key, const char *fmt, ...)
+{
+	enum { KEY_SHOWN = 160 };
+	struct bread_str k = brd_str(key);
+	char text[sizeof(err->text)];
+	bool cut = k.n > KEY_SHOWN;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return brd_yaml_fault(err, doc ? doc->file : "configuration", brd_yaml_place(doc, at),
+		BREAD_E_INVALID, "%.*s%s%s%s", (int)brd_utf8_cut(k, KEY_SHOWN), k.n ? key : "",
+		cut ? "..." : "", k.n ? " " : "", text);
+}
+
+static int misfit(struct reader *rd, const struct conf_field *f, struct jval v, struct jval at,
+	const char *key, enum conf_fit fit)
+{
+	static const struct conf_field member = { .type = CONF_STR };
+	struct buf shown, expected;
+	int r;
+
+	if (at.tok != v.tok) { /* a member of a list */
+		size_t i = 0;
+
+		while (brd_json_at(v, i).tok != at.tok)
+			i++;
+		key = (char *)brd_arena_printf(rd->arena, "%s.%zu", key, i).p;
+		f = &member;
+	}
+	if (fit == CONF_HAS_NUL)
+		return brd_conf_fault(
+			rd->err, rd->doc, at, key, "has a NUL byte (\\0) in it; take it out");
+	brd_buf_init(&shown, BUF_NO_LIMIT);
+	brd_buf_init(&expected, BUF_NO_LIMIT);
+	brd_conf_shown(f, at, &shown);
+	brd_conf_expected(f, &expected);
+	r = brd_conf_fault(rd->err, rd->doc, at, key, "is %s; %s is expected%s", shown.data,
+		expected.data,
+		f->type == CONF_STR && brd_json_type(at) <= JSON_NUMBER &&
+				brd_json_type(at) > JSON_NULL
+			? ", so put it in quotes"
+			: "");
+	brd_buf_fini(&shown);
+	brd_buf_fini(&expected);
+	return r;
+}
+
+static int take_default(struct reader *rd, const struct conf_field *f, void *slot)
+{
+	/* a default that does not fit its own field is a fault of the table */
+	if (f->dflt)
+		brd_assert(brd_conf_take_text(f, brd_str(f->dflt), slot, rd->arena) == CONF_FITS);
+	return 0;
+}
+
+static int read_field(struct reader *rd, const struct conf_field *f, struct jval obj, char *out,
+	const char *base, bool given)
+{
+	struct jval v = brd_json_get(obj, f->key), at;
+	bool there = brd_json_type(v) != JSON_NONE;
+	char *key = brd_conf_key(base, f->key, rd->arena);
+	enum conf_fit fit;
+
+	if (!there && given && f->required)
+		return brd_conf_fault(rd->err, rd->doc, obj, key, "is missing%s%s%s",
+			f->doc ? " (" : "", f->doc ? f->doc : "", f->doc ? ")" : "");
+	if (f->type == CONF_GROUP)
+		return read_group(rd, f->sub, f->sub_count, v, out + f->offset, key, there);
+	if (!there)
+		return take_default(rd, f, out + f->offset);
+	fit = brd_conf_take(f, v, out + f->offset, rd->arena, &at);
+	return fit == CONF_FITS ? 0 : misfit(rd, f, v, at, key, fit);
+}
+
+/* Lower case, without - and _: max_body_bytes and maxBodyBytes are then the same. */
+static struct bread_str folded(struct bread_str s, struct arena *a)
+{
+	char *p = brd_arena_alloc(a, s.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != '_' && s.p[i] != '-')
+			p[n++] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] | 0x20) : s.p[i];
+	return (struct bread_str){ p, n };
+}
+
+/* The known key that looks most like the unknown one, or NULL. */
+static const char *nearest(
+	const struct conf_field *fields, size_t n, struct bread_str key, struct arena *a)
+{
+	struct bread_str want = folded(key, a);
+	unsigned best = want.n < 4 ? 2 : want.n < 12 ? 3 : 4; /* this far is too far */
+	const char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned d = brd_str_distance(want, folded(brd_str(fields[i].key), a));
+
+		if (d < best) {
+			best = d;
+			found = fields[i].key;
+		}
+	}
+	return found;
+}
+
+/* The key in a group below: port was meant to be server.port. */
+static const char *below(const struct conf_field *fields, size_t n, struct bread_str key,
+	const char *base, struct arena *a)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *path = fields[i].key ? brd_conf_key(base, fields[i].key, a) : base,
+			   *deeper;
+
+		if (brd_str_is(key, fields[i].key))
+			return path;
+		if (fields[i].type != CONF_GROUP)
+			continue;
+		deeper = below(fields[i].sub, fields[i].sub_count, key, path, a);
+		if (deeper)
+			return deeper;
+	}
+	return NULL;
+}
+
+static struct bread_str known_keys(const struct conf_field *fields, size_t n, struct arena *a)
+{
+	enum { SHOWN = 200 };
+	struct bread_str known;
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	for (size_t i = 0; i < n && b.len < SHOWN; i++)
+		brd_buf_addf(&b, "%s%s", i ? ", " : "", fields[i].key);
+	known = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return known;
+}
+
+/* A key from a file as a message may show it: bare if it is a plain word. */
+static const char *shown_key(struct bread_str key, struct arena *a)
+{
+	for (size_t i = 0; i < key.n; i++)
+		if ((unsigned char)key.p[i] <= ' ' || key.p[i] == '"' || key.p[i] == '\\' ||
+			key.p[i] == 0x7f || key.n > 48)
+			return brd_arena_strz(a, brd_yaml_show(key, a));
+	return key.n ? brd_arena_strz(a, key) : "\"\"";
+}
+
+static int unknown_key(struct reader *rd, const struct conf_field *fields, size_t n, struct jval at,
+	const char *base)
+{
+	struct bread_str key = brd_json_str(at, rd->arena), known;
+	char *name = brd_conf_key(base, shown_key(key, rd->arena), rd->arena);
+	const char *meant = nearest(fields, n, key, rd->arena);
+
+	if (meant)
+		meant = brd_conf_key(base, meant, rd->arena);
+	else
+		meant = below(fields, n, key, base, rd->arena);
+	if (meant)
+		return brd_conf_fault(
+			rd->err, rd->doc, at, name, "is not known; did you mean %s?", meant);
+	known = known_keys(fields, n, rd->arena);
+	return brd_conf_fault(
+		rd->err, rd->doc, at, name, "is not known; the keys here are %.*s", BRD_ARG(known));
+}
+
+static int check_keys(struct reader *rd, const struct conf_field *fields, size_t n, struct jval obj,
+	const char *base)
+{
+	for (struct json_iter it = brd_json_each(obj); brd_json_next(&it);) {
+		struct bread_str key = brd_json_str(it.key, rd->arena);
+		bool known = brd_str_starts(key, BRD_STR("x-"));
+
+		for (size_t i = 0; i < n && !known; i++)
+			known = brd_str_is(key, fields[i].key);
+		if (!known)
+			return unknown_key(rd, fields, n, it.key, base);
+	}
+	return 0;
+}
+
+/* given: the group itself is there, so what it requires must be, too. */
+static int read_group(struct reader *rd, const struct conf_field *fields, size_t n, struct jval obj,
+	char *out, const char *base, bool given)
+{
+	static const struct conf_field group = { .type = CONF_GROUP };
+	enum json_type type = brd_json_type(obj);
+	int r = 0;
+
+	/* "server:" with every key below it commented out is an empty group */
+	if (type != JSON_OBJECT && type != JSON_NONE && type != JSON_NULL)
+		return misfit(rd, &group, obj, obj, *base ? base : "the document", CONF_MISFIT);
+	if (type == JSON_OBJECT)
+		r = check_keys(rd, fields, n, obj, base);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = read_field(rd, &fields[i], obj, out, base, given);
+	return r;
+}
+
+int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, void *out,
+	const struct yaml_doc *doc, const char *base, struct arena *a, struct bread_err *err)
+{
+	bool given = doc || brd_json_type(obj) != JSON_NONE;
+
+	return read_group(&(struct reader){ doc, a, err }, fields, n, obj, out, base, given);
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of fields.
+ *
+ * Everything becomes a JSON value first (a default and an environment variable
+ * too), so each type is checked in one place. Nothing is stored in the slot
+ * unless the value fits. */
+#include "config/conf_value.h"
+#include <math.h>
+#include <stdlib.h>
+#include "base/err.h"
+#include "base/jsonw.h"
+#include "base/uuid.h"
+#include "config/scalar.h"
+
+#define NAME_MAX_BYTES 128
+#define BOUNDED(f) ((f)->min != 0 || (f)->max != 0)
+
+struct unit {
+	const char *name;
+	int64_t factor;
+};
+
+/* Sizes count in 1024s, whichever way the unit is written. */
+static const struct unit size_units[] = {
+	{ "", 1 },
+	{ "b", 1 },
+	{ "k", 1 << 10 },
+	{ "kb", 1 << 10 },
+	{ "kib", 1 << 10 },
+	{ "m", 1 << 20 },
+	{ "mb", 1 << 20 },
+	{ "mib", 1 << 20 },
+	{ "g", 1 << 30 },
+	{ "gb", 1 << 30 },
+	{ "gib", 1 << 30 },
+	{ "t", INT64_C(1) << 40 },
+	{ "tb", INT64_C(1) << 40 },
+	{ "tib", INT64_C(1) << 40 },
+};
+
+static const struct unit time_units[] = {
+	{ "", 1 },
+	{ "ms", 1 },
+	{ "s", 1000 },
+	{ "min", 60 * 1000 },
+	{ "m", 60 * 1000 },
+	{ "h", 60 * 60 * 1000 },
+	{ "d", 24 * 60 * 60 * 1000 },
+	{ "w", 7 * 24 * 60 * 60 * 1000 },
+};
+
+static bool within(const struct conf_field *f, double v)
+{
+	return !BOUNDED(f) || (v >= f->min && v <= f->max);
+}
+
+static bool has_nul(struct bread_str s)
+{
+	return s.n > 0 && memchr(s.p, '\0', s.n);
+}
+
+/* A whole number and one of the units behind it, in either case. */
+static bool parse_units(struct bread_str s, const struct unit *units, size_t n, int64_t *ret)
+{
+	size_t digits = 0;
+	int64_t number;
+	struct bread_str unit;
+
+	s = brd_str_trim(s);
+	while (digits < s.n && s.p[digits] >= '0' && s.p[digits] <= '9')
+		digits++;
+	if (!brd_str_int(brd_sub(s, 0, digits), &number))
+		return false;
+	unit = brd_str_trim(brd_sub(s, digits, s.n - digits));
+	for (size_t i = 0; i < n; i++)
+		if (brd_str_ieq(unit, brd_str(units[i].name)))
+			return !__builtin_mul_overflow(number, units[i].factor, ret);
+	return false;
+}
+
+static enum conf_fit take_units(const struct conf_field *f, struct jval v, struct arena *a,
+	const struct unit *units, size_t n, void *slot)
+{
+	int64_t i;
+
+	if (brd_json_type(v) == JSON_STRING ? !parse_units(brd_json_str(v, a), units, n, &i)
+					    : !brd_json_int(v, &i))
+		return CONF_MISFIT;
+	if (i < 0 || !within(f, (double)i))
+		return CONF_MISFIT;
+	*(int64_t *)slot = i;
+	return CONF_FITS;
+}
+
+static enum conf_fit take_int(const struct conf_field *f, struct jval v, void *slot)
+{
+	int64_t i;
+
+	if (!brd_json_int(v, &i) || !within(f, (double)i))
+		return CONF_MISFIT;
+	*(int64_t *)slot = i;
+	return CONF_FITS;
+}
+
+static enum conf_fit take_num(const struct conf_field *f, struct jval v, void *slot)
+{
+	double d = brd_json_num(v, NAN);
+
+	if (brd_json_type(v) != JSON_NUMBER || !isfinite(d) || !within(f, d))
+		return CONF_MISFIT;
+	*(double *)slot = d;
+	return CONF_FITS;
+}
+
+static bool name_ok(const struct conf_field *f, struct bread_str s)
+{
+	if (s.n == 0 || (!BOUNDED(f) && s.n > NAME_MAX_BYTES) || s.p[0] < 'a' || s.p[0] > 'z')
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') &&
+			s.p[i] != '_')
+			return false;
+	return true;
+}
+
+static enum conf_fit take_str(
+	const struct conf_field *f, struct jval v, void *slot, struct arena *a)
+{
+	struct bread_str s;
+
+	if (brd_json_type(v) != JSON_STRING)
+		return CONF_MISFIT;
+	s = brd_json_str(v, a);
+	if (has_nul(s))
+		return CONF_HAS_NUL;
+	if (f->type == CONF_ID && !brd_id_ok(s))
+		return CONF_MISFIT;
+	if (f->type == CONF_NAME && !name_ok(f, s))
+		return CONF_MISFIT;
+	if (!within(f, (double)s.n))
+		return CONF_MISFIT;
+	*(char **)slot = brd_arena_strz(a, s);
+	return CONF_FITS;
+}
+
+/* The place of word among "a|b|c", or -1. */
+static int word_index(const char *words, struct bread_str word)
+{
+	struct bread_str rest = brd_str(words);
+
+	for (int i = 0; rest.p; i++)
+		if (brd_str_eq(brd_str_split(&rest, '|'), word))
+			return i;
+	return -1;
+}
+
+static enum conf_fit take_enum(
+	const struct conf_field *f, struct jval v, void *slot, struct arena *a)
+{
+	int i = brd_json_type(v) == JSON_STRING ? word_index(f->words, brd_json_str(v, a)) : -1;
+
+	if (i < 0)
+		return CONF_MISFIT;
+	*(int *)slot = i;
+	return CONF_FITS;
+}
+
+static const char *json_word(enum json_type t)
+{
+	static const char *const words[] = {
+		[JSON_NONE] = "none",
+		[JSON_NULL] = "null",
+		[JSON_BOOL] = "boolean",
+		[JSON_NUMBER] = "number",
+		[JSON_STRING] = "string",
+		[JSON_ARRAY] = "array",
+		[JSON_OBJECT] = "object",
+	};
+
+	return words[t];
+}
+
+static enum conf_fit take_json(const struct conf_field *f, struct jval v, void *slot)
+{
+	const char *word = json_word(brd_json_type(v));
+
+	if (brd_json_type(v) == JSON_NONE || (f->words && word_index(f->words, brd_str(word)) < 0))
+		return CONF_MISFIT;
+	*(struct jval *)slot = v;
+	return CONF_FITS;
+}
+
+static enum conf_fit take_strs(
+	const struct conf_field *f, struct jval v, void *slot, struct arena *a, struct jval *ret_at)
+{
+	struct conf_strs strs = { .n = brd_json_count(v) };
+	static const struct conf_field member = { .type = CONF_STR };
+
+	if (brd_json_type(v) != JSON_ARRAY || !within(f, (double)strs.n))
+		return CONF_MISFIT;
+	strs.v = brd_arena_array(a, strs.n + 1, sizeof(*strs.v));
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		enum conf_fit fit = take_str(&member, it.value, &strs.v[it.index], a);
+
+		if (fit != CONF_FITS) {
+			*ret_at = it.value;
+			return fit;
+		}
+	}
+	*(struct conf_strs *)slot = strs;
+	return CONF_FITS;
+}
+
+enum conf_fit brd_conf_take(
+	const struct conf_field *f, struct jval v, void *slot, struct arena *a, struct jval *ret_at)
+{
+	*ret_at = v;
+	switch (f->type) {
+	case CONF_BOOL:
+		if (brd_json_type(v) != JSON_BOOL)
+			return CONF_MISFIT;
+		*(bool *)slot = brd_json_bool(v, false);
+		return CONF_FITS;
+	case CONF_INT:
+		return take_int(f, v, slot);
+	case CONF_NUM:
+		return take_num(f, v, slot);
+	case CONF_STR:
+	case CONF_ID:
+	case CONF_NAME:
+		return take_str(f, v, slot, a);
+	case CONF_ENUM:
+		return take_enum(f, v, slot, a);
+	case CONF_SIZE:
+		return take_units(f, v, a, size_units, CONF_COUNT(size_units), slot);
+	case CONF_TIME:
+		return take_units(f, v, a, time_units, CONF_COUNT(time_units), slot);
+	case CONF_JSON:
+		return take_json(f, v, slot);
+	case CONF_STRS:
+		return take_strs(f, v, slot, a, ret_at);
+	case CONF_GROUP:
+		break;
+	}
+	return CONF_MISFIT;
+}
+
+/* Text as the JSON value of a field's type; it may turn out not to fit later. */
+static void text_to_json(const struct conf_field *f, struct bread_str text, struct buf *json)
+{
+	struct jsonw w = brd_jsonw(json);
+	const char *why;
+
+	switch (f->type) {
+	case CONF_BOOL:
+		brd_buf_add(json, brd_str_is(text, "1")   ? BRD_STR("true")
+				  : brd_str_is(text, "0") ? BRD_STR("false")
+							  : text);
+		return;
+	case CONF_INT:
+	case CONF_NUM:
+		if (brd_scalar_type(text, json, &why) != SCALAR_NUMBER)
+			brd_buf_clear(json);
+		return;
+	case CONF_JSON:
+		brd_buf_add(json, text);
+		return;
+	case CONF_STRS:
+		if (brd_str_starts(text, BRD_STR("["))) {
+			brd_buf_add(json, text);
+			return;
+		}
+		brd_jw_arr(&w);
+		while (text.p && text.n > 0)
+			brd_jw_str(&w, brd_str_trim(brd_str_split(&text, ',')));
+		brd_jw_end_arr(&w);
+		return;
+	default:
+		brd_jw_str(&w, text);
+	}
+}
+
+enum conf_fit brd_conf_take_text(
+	const struct conf_field *f, struct bread_str text, void *slot, struct arena *a)
+{
+	enum conf_fit fit = CONF_MISFIT;
+	struct jval v, at;
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	text_to_json(f, text, &b);
+	if (brd_json_parse(a, brd_arena_copy(a, brd_buf_str(&b)), JSON_DEPTH, &v, NULL) == 0)
+		fit = brd_conf_take(f, v, slot, a, &at);
+	brd_buf_fini(&b);
+	return fit;
+}
+
+static void add_units(int64_t value, const struct unit *units, size_t n, struct buf *out)
+{
+	const struct unit *best = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (value != 0 && value % units[i].factor == 0 &&
+			(!best || units[i].factor >= best->factor))
+			best = &units[i];
+	brd_buf_addi(out, best ? value / best->factor : value);
+	brd_buf_addz(out, best ? best->name : "");
+}
+
+void brd_conf_add_size(int64_t bytes, struct buf *out)
+{
+	static const struct unit shown[] = { { "", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
+		{ "GiB", 1 << 30 }, { "TiB", INT64_C(1) << 40 } };
+
+	add_units(bytes, shown, CONF_COUNT(shown), out);
+}
+
+void brd_conf_add_time(int64_t ms, struct buf *out)
+{
+	static const struct unit shown[] = { { "ms", 1 }, { "s", 1000 }, { "min", 60 * 1000 },
+		{ "h", 60 * 60 * 1000 }, { "d", 24 * 60 * 60 * 1000 } };
+
+	add_units(ms, shown, CONF_COUNT(shown), out);
+}
+
+static void add_bound(const struct conf_field *f, double v, struct buf *out)
+{
+	if (f->type == CONF_SIZE)
+		brd_conf_add_size((int64_t)v, out);
+	else if (f->type == CONF_TIME)
+		brd_conf_add_time((int64_t)v, out);
+	else if (f->type == CONF_NUM)
+		brd_buf_addf(out, "%g", v);
+	else
+		brd_buf_addi(out, (int64_t)v);
+}
+
+static void add_bounds(const struct conf_field *f, const char *unit, struct buf *out)
+{
+	if (!BOUNDED(f))
+		return;
+	brd_buf_addz(out, *unit ? " of " : " from ");
+	add_bound(f, f->min, out);
+	brd_buf_addz(out, " to ");
+	add_bound(f, f->max, out);
+	brd_buf_addz(out, unit);
+}
+
+/* "a|b|c" as: a, b or c */
+static void add_words(const char *words, struct buf *out)
+{
+	struct bread_str rest = brd_str(words), word = brd_str_split(&rest, '|');
+
+	brd_buf_add(out, word);
+	while (rest.p) {
+		word = brd_str_split(&rest, '|');
+		brd_buf_addz(out, rest.p ? ", " : " or ");
+		brd_buf_add(out, word);
+	}
+}
+
+void brd_conf_expected(const struct conf_field *f, struct buf *out)
+{
+	switch (f->type) {
+	case CONF_BOOL:
+		brd_buf_addz(out, "true or false");
+		return;
+	case CONF_INT:
+		brd_buf_addz(out, "a whole number");
+		add_bounds(f, "", out);
+		return;
+	case CONF_NUM:
+		brd_buf_addz(out, "a number");
+		add_bounds(f, "", out);
+		return;
+	case CONF_STR:
+		brd_buf_addz(out, "a text");
+		add_bounds(f, " bytes", out);
+		return;
+	case CONF_ID:
+		brd_buf_addz(out, "an id of 1 to 128 letters, digits and . _ : -");
+		return;
+	case CONF_NAME:
+		brd_buf_addz(
+			out, "a name of small letters, digits and _ that begins with a letter");
+		add_bounds(f, " bytes", out);
+		return;
+	case CONF_ENUM:
+		add_words(f->words, out);
+		return;
+	case CONF_SIZE:
+		brd_buf_addz(out, "a size such as 65536, 64k or 1MiB");
+		add_bounds(f, "", out);
+		return;
+	case CONF_TIME:
+		brd_buf_addz(out, "a time such as 1500 (ms), 500ms, 15s, 1h or 7d");
+		add_bounds(f, "", out);
+		return;
+	case CONF_JSON:
+		brd_buf_addz(out, f->words ? "of type " : "a value");
+		if (f->words)
+			add_words(f->words, out);
+		return;
+	case CONF_STRS:
+		brd_buf_addz(out, "a list of texts such as [a, b]");
+		add_bounds(f, " texts", out);
+		return;
+	case CONF_GROUP:
+		brd_buf_addz(out, "a mapping of keys");
+		return;
+	}
+}
+
+static bool may_be_secret(const struct conf_field *f)
+{
+	return f->type == CONF_STR || f->type == CONF_STRS || f->type == CONF_JSON ||
+	       f->type == CONF_GROUP;
+}
+
+static void add_cut(struct bread_str raw, struct buf *out)
+{
+	enum { SHOWN = 48 };
+	bool quoted = raw.n > 0 && raw.p[0] == '"';
+	size_t n = brd_utf8_cut(raw, SHOWN);
+
+	brd_buf_add(out, brd_sub(raw, 0, n));
+	if (n < raw.n)
+		brd_buf_addz(out, quoted ? "...\"" : "...");
+}
+
+void brd_conf_shown(const struct conf_field *f, struct jval v, struct buf *out)
+{
+	struct bread_str raw = brd_json_raw(v);
+
+	switch (brd_json_type(v)) {
+	case JSON_NONE:
+	case JSON_NULL:
+		brd_buf_addz(out, "empty");
+		return;
+	case JSON_ARRAY:
+		brd_buf_addz(out, brd_json_count(v) ? "a list" : "an empty list");
+		if (f->type == CONF_STRS && brd_json_count(v))
+			brd_buf_addf(out, " of %zu", brd_json_count(v));
+		return;
+	case JSON_OBJECT:
+		brd_buf_addz(out, "a mapping of keys");
+		return;
+	case JSON_STRING:
+		if (may_be_secret(f)) {
+			brd_buf_addf(out, "a text of %zu bytes", raw.n - 2);
+			return;
+		}
+		break;
+	case JSON_NUMBER:
+		if (may_be_secret(f)) {
+			brd_buf_addz(out, "a number");
+			return;
+		}
+		break;
+	case JSON_BOOL:
+		break;
+	}
+	add_cut(raw, out);
+}
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+void brd_conf_env_name(const char *key, struct buf *out)
+{
+	brd_buf_addz(out, "BREAD_");
+	for (const char *p = key; *p; p++) {
+		bool letter = p > key && p[-1] != '.' && p[-1] != '-' && p[-1] != '_';
+		bool lower_next = p[1] >= 'a' && p[1] <= 'z';
+
+		/* maxBody: MAX_BODY; baseURL: BASE_URL; URLPath: URL_PATH */
+		if (is_upper(*p) && letter && (!is_upper(p[-1]) || lower_next))
+			brd_buf_addc(out, '_');
+		if (*p == '.' || *p == '-')
+			brd_buf_addc(out, '_');
+		else
+			brd_buf_addc(out, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
+	}
+}
+
+char *brd_conf_key(const char *base, const char *key, struct arena *a)
+{
+	return (char *)brd_arena_printf(a, "%s%s%s", base, *base ? "." : "", key).p;
+}
