@@ -26,7 +26,8 @@ struct bread_crumb {
 	struct bread_str json;        /* the whole object, seq included */
 	struct bread_str public_json; /* what SSE shows: equals json but for errors */
 	int64_t seq;
-	uint32_t offset; /* deltas: UTF-16 units of this kind since seq, this one included */
+	uint32_t offset; /* live deltas: UTF-16 units of this kind since seq, this one included */
+	uint32_t offset_other; /* the same of the other kind (text, reasoning) */
 	unsigned flags;
 };
 

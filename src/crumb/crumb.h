@@ -25,12 +25,14 @@ enum crumb_type {
 	CRUMB_TOOL_RESULT,         /* tool:result */
 	CRUMB_TOOL_ERROR,          /* tool:error */
 	CRUMB_AGENT_ERROR,         /* agent:error */
-	CRUMB_ATTEMPT_VOID,        /* agent:attempt:void, ours: text of the broken attempt before it does not count (C21) */
+	CRUMB_ATTEMPT_VOID, /* agent:attempt:void, ours: text of the broken attempt before it does
+			       not count (C21) */
 	CRUMB_TYPES
 };
 
 struct crumb_kind {
 	const char *name;
+	size_t len;     /* of name */
 	unsigned flags; /* enum bread_crumb_flags */
 };
 extern const struct crumb_kind brd_crumb_kinds[CRUMB_TYPES];
@@ -38,16 +40,18 @@ enum crumb_type brd_crumb_type(struct bread_str name); /* CRUMB_TYPES: not known
 
 struct crumb {
 	atomic_int refs;
-	enum crumb_type type;
+	enum crumb_type type; /* CRUMB_TYPES: one that this program does not make; see name */
 	unsigned flags;
 	int64_t seq;
-	int64_t timestamp;
-	uint32_t units;  /* deltas: UTF-16 units of its text */
-	uint32_t offset; /* deltas: units of its window up to and with this one */
+	int64_t timestamp;     /* 0: from the log, where nobody looked */
+	uint32_t units;        /* deltas: UTF-16 units of its text */
+	uint32_t offset;       /* deltas: units of its window up to and with this one */
+	uint32_t offset_other; /* deltas: units of the other kind's window */
+	struct bread_str name; /* of its type */
 	struct bread_str run_id;
 	struct bread_str json;
 	struct bread_str public_json; /* json itself, or the reduced rendering of an error */
-	/* the bytes follow */
+				      /* the bytes follow */
 };
 
 struct crumb *brd_crumb_ref(struct crumb *c);
@@ -60,7 +64,7 @@ struct crumb_base {
 	struct bread_str ids; /* ,"agentId":…,"runId":…,"sessionId":… */
 };
 void brd_crumb_base_init(struct crumb_base *b, struct bread_str agent_id, struct bread_str run_id,
-        struct bread_str session_id, struct arena *a);
+	struct bread_str session_id, struct arena *a);
 
 /* A crumb in the making. w writes its own fields. */
 struct crumb_draft {
@@ -73,16 +77,29 @@ struct crumb_draft {
 	size_t error_from, error_to; /* span of the value of "error", for public_json */
 	struct buf reduced;          /* its {"code","message"} form */
 };
-/* {"type":T,"agentId":…,"runId":…,"sessionId":…,"timestamp":N  (agent:error has its error before the timestamp) */
-void brd_crumb_begin(struct crumb_draft *d, enum crumb_type t, const struct crumb_base *base, int64_t timestamp);
+/* {"type":T,"agentId":…,"runId":…,"sessionId":…,"timestamp":N  (agent:error has its error before
+ * the timestamp) */
+void brd_crumb_begin(
+	struct crumb_draft *d, enum crumb_type t, const struct crumb_base *base, int64_t timestamp);
 /* "error":{"name":"BreadError","code":C,"message":M,"context":X?}; context is JSON or empty */
-void brd_crumb_error(struct crumb_draft *d, struct bread_str code, struct bread_str message, struct bread_str context);
+void brd_crumb_error(struct crumb_draft *d, struct bread_str code, struct bread_str message,
+	struct bread_str context);
 /* Appends ,"seq":N} and gives the finished crumb (one reference). The draft is spent. */
 struct crumb *brd_crumb_seal(struct crumb_draft *d, int64_t seq);
+void brd_crumb_abandon(struct crumb_draft *d); /* instead of seal; a zeroed or spent one, too */
 
 /* The fast path: a delta, with one allocation and no draft. */
 struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, int64_t timestamp,
-        struct bread_str delta, int64_t seq);
+	struct bread_str delta, int64_t seq);
+
+/* The public form of an error crumb's JSON: its error is reduced to code and message.
+ * What has no error object is appended as it is. */
+void brd_crumb_reduce(struct bread_str json, struct buf *out);
 
 /* From a log row (its JSON is taken as it is; only errors are looked into, for public_json). */
-struct crumb *brd_crumb_stored(struct bread_str run_id, struct bread_str type, int64_t seq, struct bread_str json);
+struct crumb *brd_crumb_stored(
+	struct bread_str run_id, struct bread_str type, int64_t seq, struct bread_str json);
+
+/* The same without a copy, for replay: json as it is; scratch gets the public form of errors. */
+void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t seq,
+	struct bread_str json, struct buf *scratch, struct bread_crumb *ret);

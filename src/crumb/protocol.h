@@ -11,6 +11,8 @@ struct frame {
 	double seq;              /* afterSeq of a subscribe */
 	struct jval crumb;
 };
-/* BREAD_E_INVALID with name PROTOCOL_DECODE_ERROR and the messages of the
- * specification; ret_raw gets the input cut to 200 UTF-16 units. */
-int brd_frame_decode(struct bread_str text, struct arena *a, struct frame *ret, struct bread_err *err);
+/* BREAD_E_INVALID with name PROTOCOL_DECODE_ERROR and the messages of the specification. */
+int brd_frame_decode(
+	struct bread_str text, struct arena *a, struct frame *ret, struct bread_err *err);
+/* The error's context.raw: the input, cut to 200 UTF-16 units with an ellipsis behind. */
+struct bread_str brd_frame_raw(struct bread_str text, struct arena *a);

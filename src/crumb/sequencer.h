@@ -25,10 +25,10 @@ struct window {
 };
 
 struct sequencer {
-	int64_t head; /* the last number given out */
+	int64_t head;             /* the last number given out */
 	struct window windows[2]; /* text, reasoning */
-	size_t bytes;         /* of the open windows' frames */
-	int64_t opened_mono;  /* when the first of them opened; 0: none is open */
+	size_t bytes;             /* of the open windows' frames */
+	int64_t opened_mono;      /* when the first of them opened; 0: none is open */
 };
 
 void brd_seq_init(struct sequencer *s, int64_t head);
