@@ -27,9 +27,7 @@ struct loop {
 	struct timer_slot *heap; /* from 1; heap[0] is not used */
 	size_t timers, heap_cap;
 	uint64_t timer_seq;
-	size_t ops;        /* begun and not yet delivered */
-	uint64_t activity; /* counts what may call for another turn */
-	uint64_t settled;  /* activity when a turn last found nothing to do */
+	size_t ops; /* begun and not yet delivered */
 
 	/* any thread */
 	pthread_mutex_t lock;

@@ -87,11 +87,21 @@ int brd_loop_fd(struct loop *l)
 	return uv_backend_fd(&l->uv);
 }
 
-/* libuv tells its fd of new watchers only when it runs. So an embedder is sent
- * round once more after each turn in which something was done. */
+/* libuv tells its fd of new watchers only when it runs next, and has callbacks to
+ * make that no fd announces (of closed handles, say). The queue of watchers is the
+ * one place where we look into its loop; its links come first in every version. */
+static bool uv_wants_to_run(const struct loop *l)
+{
+	const void *queue = &l->uv.watcher_queue;
+
+	return *(void *const *)queue != queue || uv_backend_timeout(&l->uv) == 0;
+}
+
 int64_t brd_loop_next_timer(struct loop *l)
 {
-	return l->activity != l->settled ? 0 : brd_timers_next(l);
+	if (l->marked || !brd_list_empty(&l->ended) || uv_wants_to_run(l))
+		return 0;
+	return brd_timers_next(l);
 }
 
 /* ---- from other threads ---- */
@@ -161,7 +171,6 @@ void brd_loop_unhook(struct loop_hook *h)
 void brd_loop_mark(struct loop *l)
 {
 	l->marked = true;
-	l->activity++;
 }
 
 /* Each hook goes back into the list before it runs, so that it and others may
@@ -215,14 +224,13 @@ static void io(struct loop *l, int wait_ms)
 static bool io_counted(struct loop *l, int wait_ms)
 {
 	struct pollfd p = { .fd = uv_backend_fd(&l->uv), .events = POLLIN };
-	uint64_t before = l->activity;
-	bool did = poll(&p, 1, 0) > 0;
+	bool did = uv_wants_to_run(l) || poll(&p, 1, 0) > 0;
 	int uv_wait;
 
 	uv_run(&l->uv, UV_RUN_NOWAIT);
-	if (did || wait_ms == 0 || l->activity != before)
+	if (did || wait_ms == 0)
 		return did;
-	uv_wait = uv_backend_timeout(&l->uv); /* timers and closings that are not ours */
+	uv_wait = uv_backend_timeout(&l->uv); /* timers that are not ours */
 	if (uv_wait >= 0 && (wait_ms < 0 || uv_wait < wait_ms))
 		wait_ms = uv_wait;
 	did = poll(&p, 1, wait_ms) > 0;
@@ -232,12 +240,11 @@ static bool io_counted(struct loop *l, int wait_ms)
 
 static bool turn(struct loop *l, int wait_ms, bool counted)
 {
-	uint64_t before = l->activity;
 	bool did = drain(l);
 
 	did |= brd_timers_run(l);
 	did |= drain(l);
-	wait_ms = did || l->activity != before ? 0 : wait_for(l, wait_ms);
+	wait_ms = did ? 0 : wait_for(l, wait_ms);
 	if (counted)
 		did |= io_counted(l, wait_ms);
 	else
@@ -245,9 +252,7 @@ static bool turn(struct loop *l, int wait_ms, bool counted)
 	did |= brd_timers_run(l); /* those that became due while it waited */
 	did |= drain(l);
 	did |= run_hooks(l);
-	if (!did && l->activity == before)
-		l->settled = before;
-	return did || l->activity != before;
+	return did;
 }
 
 bool brd_loop_turn(struct loop *l, int wait_ms)

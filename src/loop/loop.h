@@ -26,7 +26,9 @@ void brd_loop_stop(struct loop *l); /* any thread */
  * true if anything was done. For embedders and tests. */
 bool brd_loop_turn(struct loop *l, int wait_ms);
 int brd_loop_fd(struct loop *l); /* readable when a turn has something to do; for poll(2) */
-int64_t brd_loop_next_timer(struct loop *l); /* ms until the next timer; -1: none */
+/* ms that poll(2) may wait before the next turn: until the next timer, 0 when something
+ * else is due, -1 when there is nothing. */
+int64_t brd_loop_next_timer(struct loop *l);
 struct uv_loop_s *brd_loop_uv(struct loop *l);
 bool brd_loop_here(const struct loop *l); /* true on the loop's own thread */
 

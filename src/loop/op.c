@@ -92,7 +92,6 @@ void bread_op_begin(struct bread_op *op, void (*on_cancel)(struct bread_op *op, 
 	op->on_cancel = on_cancel;
 	op->by = by;
 	op->loop->ops++;
-	op->loop->activity++;
 	set_state(op, OP_RUNNING);
 	if (op->canceled == ASKED_EARLY) {
 		/* not from in here: the runner is still setting itself up */
@@ -119,7 +118,6 @@ void bread_op_end(struct bread_op *op, enum bread_code code, const struct bread_
 		brd_assert(state(op) == OP_RUNNING);
 	set_outcome(op, code, err);
 	set_state(op, OP_ENDED);
-	l->activity++;
 	brd_list_push(&l->ended, &priv(op)->link);
 }
 

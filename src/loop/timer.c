@@ -67,7 +67,6 @@ void brd_timer_start(struct timer *t, struct loop *l, int64_t ms, void (*run)(st
 	t->due = now + ms > 0 ? now + ms : 1;
 	make_room(l);
 	l->timers++;
-	l->activity++;
 	sift_up(l, l->timers, (struct timer_slot){ t->due, l->timer_seq++, t });
 }
 
