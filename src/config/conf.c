@@ -54,6 +54,9 @@ static int misfit(struct reader *rd, const struct conf_field *f, struct jval v, 
 	if (fit == CONF_HAS_NUL)
 		return brd_conf_fault(
 			rd->err, rd->doc, at, key, "has a NUL byte (\\0) in it; take it out");
+	if (fit == CONF_HAS_HALF)
+		return brd_conf_fault(rd->err, rd->doc, at, key,
+			"has half of a surrogate pair in it; take it out");
 	brd_buf_init(&shown, BUF_NO_LIMIT);
 	brd_buf_init(&expected, BUF_NO_LIMIT);
 	brd_conf_shown(f, at, &shown);
@@ -163,6 +166,8 @@ static struct bread_str known_keys(const struct conf_field *fields, size_t n, st
 /* A key from a file as a message may show it: bare if it is a plain word. */
 static const char *shown_key(struct bread_str key, struct arena *a)
 {
+	if (!brd_utf8_ok(key))
+		return brd_arena_strz(a, brd_yaml_show(key, a));
 	for (size_t i = 0; i < key.n; i++)
 		if ((unsigned char)key.p[i] <= ' ' || key.p[i] == '"' || key.p[i] == '\\' ||
 			key.p[i] == 0x7f || key.n > 48)

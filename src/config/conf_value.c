@@ -133,6 +133,8 @@ static enum conf_fit take_str(
 	s = brd_json_str(v, a);
 	if (has_nul(s))
 		return CONF_HAS_NUL;
+	if (!brd_utf8_ok(s))
+		return CONF_HAS_HALF;
 	if (f->type == CONF_ID && !brd_id_ok(s))
 		return CONF_MISFIT;
 	if (f->type == CONF_NAME && !name_ok(f, s))

@@ -6,8 +6,9 @@
 
 enum conf_fit {
 	CONF_FITS,
-	CONF_MISFIT,  /* another type, out of bounds, not of the form */
-	CONF_HAS_NUL, /* a NUL inside a text, which would cut it */
+	CONF_MISFIT,   /* another type, out of bounds, not of the form */
+	CONF_HAS_NUL,  /* a NUL inside a text, which would cut it */
+	CONF_HAS_HALF, /* half of a surrogate pair, which is no UTF-8 */
 };
 
 /* Stores v in slot. Of a list's fault *ret_at is the member, otherwise v. */
