@@ -18,13 +18,13 @@
 
 /* A number as its lexeme says it: 0.<digits> times a power of ten. */
 struct schema_decimal {
-	const char *p;  /* the first digit that is not 0; a '.' may stand between digits */
-	size_t n;       /* digits up to the last that is not 0; 0: the number is zero */
-	int64_t lead;   /* power of ten of the first digit */
-	int64_t last;   /* power of ten of the last digit */
-	int64_t value;  /* when small */
+	const char *p; /* the first digit that is not 0; a '.' may stand between digits */
+	size_t n;      /* digits up to the last that is not 0; 0: the number is zero */
+	int64_t lead;  /* power of ten of the first digit */
+	int64_t last;  /* power of ten of the last digit */
+	int64_t value; /* when small */
 	bool negative;
-	bool small;     /* an integer of at most 18 digits, written without '.' and 'e' */
+	bool small; /* an integer of at most 18 digits, written without '.' and 'e' */
 };
 
 __extension__ typedef unsigned __int128 schema_u128;
@@ -117,9 +117,9 @@ struct schema_logic {
 struct schema_node {
 	const struct json_tok *tok; /* its place; the key in the compiler's map */
 	struct schema_res *res;
-	unsigned types; /* bits that may be */
-	bool always;    /* nothing is asked */
-	bool never;     /* the schema false */
+	unsigned types;   /* bits that may be */
+	bool always;      /* nothing is asked */
+	bool never;       /* the schema false */
 	bool unevaluated; /* needs to know which members were looked at */
 	struct schema_values *constant, *choice;
 	struct schema_logic *logic;
@@ -178,12 +178,12 @@ enum schema_match { SCHEMA_MATCH_NO, SCHEMA_MATCH_YES, SCHEMA_MATCH_GAVE_UP };
 struct schema_matcher; /* memory that one check needs for matching */
 /* NULL: not a pattern; why says so. Freed with the schema. */
 struct schema_regex *brd_schema_regex(
-        struct schema *s, struct bread_str pattern, char *why, size_t n_why);
+	struct schema *s, struct bread_str pattern, char *why, size_t n_why);
 void brd_schema_regex_free(struct schema_regex *all);
 struct bread_str brd_schema_regex_text(const struct schema_regex *r);
 /* Takes what it cost from *steps. */
 enum schema_match brd_schema_match(struct schema_matcher **m, const struct schema_regex *r,
-        struct bread_str subject, int64_t *steps);
+	struct bread_str subject, int64_t *steps);
 void brd_schema_matcher_free(struct schema_matcher *m);
 
 /* schema_uri.c: RFC 3986, 5.2 */
