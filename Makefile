@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# The front door. meson and ninja do the work behind it.
+#
+#   make          the release build: build/bread
+#   make run      installs what is missing, builds, and serves examples/hello
+#   make test     unit tests alone, in a minute
+#   make check    everything that must hold, as .ci/run does
+PREFIX ?= /usr/local
+
+all: build/build.ninja
+	@ninja -C build
+
+build/build.ninja:
+	@meson setup build --buildtype=release --prefix=$(PREFIX) -Dtests=false
+
+deps:
+	@tools/deps build
+
+run: deps
+	@$(MAKE) --no-print-directory all
+	@build/bread dev --cwd examples/hello
+
+test: deps-check
+	@tools/check gcc
+
+check: deps-check
+	@tools/check
+
+deps-check:
+	@tools/deps check
+
+bench: all
+	@bench/run
+
+install: all
+	@meson install -C build --no-rebuild
+
+clean:
+	@rm -rf build build-gcc build-clang build-asan build-tsan build-fuzz
+
+.PHONY: all deps run test check deps-check bench install clean
