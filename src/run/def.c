@@ -42,85 +42,180 @@ struct tool_conf {
 #define AT(type, member) offsetof(struct type, member)
 
 static const struct conf_field model_fields[] = {
-	{ .key = "provider", .type = CONF_STR, .offset = AT(model_conf, provider), .required = true,
-	        .doc = "Name of the provider: a key of `providers` in bread.yaml." },
-	{ .key = "model", .type = CONF_STR, .offset = AT(model_conf, model), .required = true,
-	        .doc = "The provider's name for the model." },
-	{ .key = "settings", .type = CONF_JSON, .offset = AT(model_conf, settings), .words = "object",
-	        .doc = "temperature, maxOutputTokens, topP, reasoning and what else the provider takes." },
-	{ .key = "providerOptions", .type = CONF_JSON, .offset = AT(model_conf, options),
-	        .words = "object", .doc = "Merged into the provider's request body as it is." },
+	{ .key = "provider",
+		.type = CONF_STR,
+		.offset = AT(model_conf, provider),
+		.required = true,
+		.doc = "Name of the provider: a key of `providers` in bread.yaml." },
+	{ .key = "model",
+		.type = CONF_STR,
+		.offset = AT(model_conf, model),
+		.required = true,
+		.doc = "The provider's name for the model." },
+	{ .key = "settings",
+		.type = CONF_JSON,
+		.offset = AT(model_conf, settings),
+		.words = "object",
+		.doc = "temperature, maxOutputTokens, topP, reasoning and what else the provider "
+		       "takes." },
+	{ .key = "providerOptions",
+		.type = CONF_JSON,
+		.offset = AT(model_conf, options),
+		.words = "object",
+		.doc = "Merged into the provider's request body as it is." },
 };
 
 static const struct conf_field retry_fields[] = {
-	{ .key = "attempts", .type = CONF_INT, .offset = AT(retry_conf, attempts), .dflt = "0",
-	        .max = 100, .doc = "All attempts, the first too; 0: no retry." },
-	{ .key = "backoffMs", .type = CONF_TIME, .offset = AT(retry_conf, backoff_ms), .dflt = "500",
-	        .doc = "Wait before the second attempt." },
-	{ .key = "backoffMultiplier", .type = CONF_NUM, .offset = AT(retry_conf, multiplier),
-	        .dflt = "2", .min = 1, .max = 100, .doc = "Each further wait is longer by this factor." },
+	{ .key = "attempts",
+		.type = CONF_INT,
+		.offset = AT(retry_conf, attempts),
+		.dflt = "0",
+		.max = 100,
+		.doc = "All attempts, the first too; 0: no retry." },
+	{ .key = "backoffMs",
+		.type = CONF_TIME,
+		.offset = AT(retry_conf, backoff_ms),
+		.dflt = "500",
+		.doc = "Wait before the second attempt." },
+	{ .key = "backoffMultiplier",
+		.type = CONF_NUM,
+		.offset = AT(retry_conf, multiplier),
+		.dflt = "2",
+		.min = 1,
+		.max = 100,
+		.doc = "Each further wait is longer by this factor." },
 };
 
 static const struct conf_field handling_fields[] = {
-	{ .key = "retry", .type = CONF_GROUP, .offset = 0, .sub = retry_fields,
-	        .sub_count = CONF_COUNT(retry_fields), .doc = "When and how often to try again." },
+	{ .key = "retry",
+		.type = CONF_GROUP,
+		.offset = 0,
+		.sub = retry_fields,
+		.sub_count = CONF_COUNT(retry_fields),
+		.doc = "When and how often to try again." },
 };
 
 static const struct conf_field output_fields[] = {
-	{ .key = "format", .type = CONF_STR, .offset = 0, .dflt = "text",
-	        .doc = "text, markdown, json (needs outputSchema), or the name of a custom format (lines)." },
+	{ .key = "format",
+		.type = CONF_STR,
+		.offset = 0,
+		.dflt = "text",
+		.doc = "text, markdown, json (needs outputSchema), or the name of a custom format "
+		       "(lines)." },
 };
 
 static const struct conf_field steps_fields[] = {
-	{ .key = "max", .type = CONF_INT, .offset = 0, .dflt = "20", .min = 1, .max = 1000,
-	        .doc = "Model calls of one run at the most." },
+	{ .key = "max",
+		.type = CONF_INT,
+		.offset = 0,
+		.dflt = "20",
+		.min = 1,
+		.max = 1000,
+		.doc = "Model calls of one run at the most." },
 };
 
 #define GROUP(table) .sub = table, .sub_count = CONF_COUNT(table)
 
 const struct conf_field brd_agent_fields[] = {
-	{ .key = "model", .type = CONF_GROUP, .offset = AT(agent_conf, model), .required = true,
-	        GROUP(model_fields), .doc = "Who answers." },
-	{ .key = "description", .type = CONF_STR, .offset = AT(agent_conf, description),
-	        .doc = "For people, and for other agents that may call this one." },
-	{ .key = "inputSchema", .type = CONF_JSON, .offset = AT(agent_conf, input_schema),
-	        .words = "object|bool", .doc = "JSON Schema of the input; a run with another input is refused." },
-	{ .key = "outputSchema", .type = CONF_JSON, .offset = AT(agent_conf, output_schema),
-	        .words = "object|bool", .doc = "JSON Schema of the output of format json." },
-	{ .key = "output", .type = CONF_GROUP, .offset = AT(agent_conf, format), GROUP(output_fields),
-	        .doc = "Form of the output." },
-	{ .key = "steps", .type = CONF_GROUP, .offset = AT(agent_conf, steps_max), GROUP(steps_fields),
-	        .doc = "Bounds of the loop of model and tools." },
-	{ .key = "maxTime", .type = CONF_TIME, .offset = AT(agent_conf, max_ms), .dflt = "0",
-	        .doc = "Longest time of a run; 0: limits.runTime of bread.yaml." },
-	{ .key = "errorHandling", .type = CONF_GROUP, .offset = AT(agent_conf, retry),
-	        GROUP(handling_fields), .doc = "What to do when the model fails." },
-	{ .key = "prompt", .type = CONF_STR, .offset = AT(agent_conf, prompt),
-	        .doc = "The system prompt; prompt.md beside the file is the usual place." },
-	{ .key = "tools", .type = CONF_JSON, .offset = AT(agent_conf, tools), .words = "array",
-	        .doc = "Tools, as in tools/NAME.yaml, each with its name." },
+	{ .key = "model",
+		.type = CONF_GROUP,
+		.offset = AT(agent_conf, model),
+		.required = true,
+		GROUP(model_fields),
+		.doc = "Who answers." },
+	{ .key = "description",
+		.type = CONF_STR,
+		.offset = AT(agent_conf, description),
+		.doc = "For people, and for other agents that may call this one." },
+	{ .key = "inputSchema",
+		.type = CONF_JSON,
+		.offset = AT(agent_conf, input_schema),
+		.words = "object|bool",
+		.doc = "JSON Schema of the input; a run with another input is refused." },
+	{ .key = "outputSchema",
+		.type = CONF_JSON,
+		.offset = AT(agent_conf, output_schema),
+		.words = "object|bool",
+		.doc = "JSON Schema of the output of format json." },
+	{ .key = "output",
+		.type = CONF_GROUP,
+		.offset = AT(agent_conf, format),
+		GROUP(output_fields),
+		.doc = "Form of the output." },
+	{ .key = "steps",
+		.type = CONF_GROUP,
+		.offset = AT(agent_conf, steps_max),
+		GROUP(steps_fields),
+		.doc = "Bounds of the loop of model and tools." },
+	{ .key = "maxTime",
+		.type = CONF_TIME,
+		.offset = AT(agent_conf, max_ms),
+		.dflt = "0",
+		.doc = "Longest time of a run; 0: limits.runTime of bread.yaml." },
+	{ .key = "errorHandling",
+		.type = CONF_GROUP,
+		.offset = AT(agent_conf, retry),
+		GROUP(handling_fields),
+		.doc = "What to do when the model fails." },
+	{ .key = "prompt",
+		.type = CONF_STR,
+		.offset = AT(agent_conf, prompt),
+		.doc = "The system prompt; prompt.md beside the file is the usual place." },
+	{ .key = "tools",
+		.type = CONF_JSON,
+		.offset = AT(agent_conf, tools),
+		.words = "array",
+		.doc = "Tools, as in tools/NAME.yaml, each with its name." },
 };
 const size_t brd_agent_field_count = CONF_COUNT(brd_agent_fields);
 
 const struct conf_field brd_tool_fields[] = {
-	{ .key = "name", .type = CONF_NAME, .offset = AT(tool_conf, name), .required = true,
-	        .doc = "Lower-case snake_case; the model sees tool_NAME. A file's name is the default." },
-	{ .key = "description", .type = CONF_STR, .offset = AT(tool_conf, description), .dflt = "",
-	        .doc = "Tells the model what it does and when to use it." },
-	{ .key = "schema", .type = CONF_JSON, .offset = AT(tool_conf, schema), .words = "object|bool",
-	        .doc = "JSON Schema of the arguments; default: an object." },
-	{ .key = "command", .type = CONF_JSON, .offset = AT(tool_conf, command),
-	        .words = "array|string|object", .doc = "Runs a program: arguments on stdin, JSON lines on stdout." },
-	{ .key = "http", .type = CONF_JSON, .offset = AT(tool_conf, http), .words = "object|string",
-	        .doc = "Calls a URL." },
-	{ .key = "stream", .type = CONF_BOOL, .offset = AT(tool_conf, streams), .dflt = "false",
-	        .doc = "Each line it prints is shown on its way." },
-	{ .key = "idempotent", .type = CONF_BOOL, .offset = AT(tool_conf, idempotent), .dflt = "false",
-	        .doc = "May run again when a crash left it without a result." },
-	{ .key = "timeout", .type = CONF_TIME, .offset = AT(tool_conf, timeout_ms), .dflt = "0",
-	        .doc = "Longest time of one call; 0: limits.toolTime of bread.yaml." },
-	{ .key = "errorHandling", .type = CONF_GROUP, .offset = AT(tool_conf, retry),
-	        GROUP(handling_fields), .doc = "What to do when it fails." },
+	{ .key = "name",
+		.type = CONF_NAME,
+		.offset = AT(tool_conf, name),
+		.required = true,
+		.doc = "Lower-case snake_case; the model sees tool_NAME. A file's name is the "
+		       "default." },
+	{ .key = "description",
+		.type = CONF_STR,
+		.offset = AT(tool_conf, description),
+		.dflt = "",
+		.doc = "Tells the model what it does and when to use it." },
+	{ .key = "schema",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, schema),
+		.words = "object|bool",
+		.doc = "JSON Schema of the arguments; default: an object." },
+	{ .key = "command",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, command),
+		.words = "array|string|object",
+		.doc = "Runs a program: arguments on stdin, JSON lines on stdout." },
+	{ .key = "http",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, http),
+		.words = "object|string",
+		.doc = "Calls a URL." },
+	{ .key = "stream",
+		.type = CONF_BOOL,
+		.offset = AT(tool_conf, streams),
+		.dflt = "false",
+		.doc = "Each line it prints is shown on its way." },
+	{ .key = "idempotent",
+		.type = CONF_BOOL,
+		.offset = AT(tool_conf, idempotent),
+		.dflt = "false",
+		.doc = "May run again when a crash left it without a result." },
+	{ .key = "timeout",
+		.type = CONF_TIME,
+		.offset = AT(tool_conf, timeout_ms),
+		.dflt = "0",
+		.doc = "Longest time of one call; 0: limits.toolTime of bread.yaml." },
+	{ .key = "errorHandling",
+		.type = CONF_GROUP,
+		.offset = AT(tool_conf, retry),
+		GROUP(handling_fields),
+		.doc = "What to do when it fails." },
 };
 const size_t brd_tool_field_count = CONF_COUNT(brd_tool_fields);
 
@@ -150,7 +245,7 @@ static struct retry_def to_retry(const struct retry_conf *c)
 }
 
 static int compile(struct schema **ret, struct bread_str *text, struct jval v, const char *what,
-        struct bread_err *err)
+	struct bread_err *err)
 {
 	struct bread_err cause;
 	int r;
@@ -176,7 +271,8 @@ static struct tool_def *tool_slot(struct agent_def *d)
 	return &d->tools[d->tool_count];
 }
 
-static void name_tool(struct agent_def *d, struct tool_def *t, const char *name, const char *description)
+static void name_tool(
+	struct agent_def *d, struct tool_def *t, const char *name, const char *description)
 {
 	t->name = brd_arena_strz(&d->arena, brd_str(name));
 	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "tool_%s", name));
@@ -191,7 +287,8 @@ static int add_tool(struct agent_def *d, struct jval v, struct bread_err *err)
 	int r;
 
 	memset(t, 0, sizeof(*t));
-	r = brd_conf_read(brd_tool_fields, brd_tool_field_count, v, &c, NULL, "tool", &d->arena, err);
+	r = brd_conf_read(
+		brd_tool_fields, brd_tool_field_count, v, &c, NULL, "tool", &d->arena, err);
 	if (r)
 		return r;
 	name_tool(d, t, c.name, c.description);
@@ -252,7 +349,8 @@ static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
 {
 	struct agent_conf c = { 0 };
 	struct jval prompt = brd_json_get(root, "prompt");
-	int r = brd_conf_read(brd_agent_fields, brd_agent_field_count, root, &c, NULL, "", &d->arena, err);
+	int r = brd_conf_read(
+		brd_agent_fields, brd_agent_field_count, root, &c, NULL, "", &d->arena, err);
 
 	if (r)
 		return r;
@@ -267,7 +365,8 @@ static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
 	pick_format(d, c.format);
 	r = compile(&d->input_schema, &d->input_text, c.input_schema, "inputSchema", err);
 	if (!r)
-		r = compile(&d->output_schema, &d->output_text, c.output_schema, "outputSchema", err);
+		r = compile(
+			&d->output_schema, &d->output_text, c.output_schema, "outputSchema", err);
 	for (struct json_iter it = brd_json_each(c.tools); !r && brd_json_next(&it);)
 		r = add_tool(d, it.value, err);
 	return r;
@@ -285,8 +384,8 @@ static struct agent_def *blank(const char *id, struct bread_str json, const char
 	return d;
 }
 
-int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
-        struct bread_err *err)
+int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json,
+	const char *dir, struct bread_err *err)
 {
 	struct agent_def *d;
 	struct json_where where = { 0 };
@@ -295,11 +394,14 @@ int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str j
 
 	if (!brd_id_ok(brd_str(id)))
 		return brd_fail(err, BREAD_E_INVALID, "agent",
-		        "\"%.40s\" cannot be an agent's id; letters, digits, . _ : - are allowed, 128 at most", id);
+			"\"%.40s\" cannot be an agent's id; letters, digits, . _ : - are allowed, "
+			"128 at most",
+			id);
 	d = blank(id, json, dir);
 	r = brd_json_parse(&d->arena, d->json, 0, &root, &where);
 	if (r)
-		brd_fail(err, r, id, "the definition is not JSON: %s at byte %zu", where.what, where.at);
+		brd_fail(err, r, id, "the definition is not JSON: %s at byte %zu", where.what,
+			where.at);
 	else
 		r = fill(d, root, err);
 	if (r) {
@@ -331,15 +433,15 @@ void brd_agent_def_unref(struct agent_def *d)
 }
 
 static int add_callback(struct agent_def *d, const char *name, const char *description,
-        struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err)
+	struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err)
 {
 	struct tool_def *t = tool_slot(d);
 	int r;
 
 	memset(t, 0, sizeof(*t));
 	name_tool(d, t, name, description ? description : "");
-	t->schema_text = schema.n ? brd_arena_copy(&d->arena, schema) :
-	                            BRD_STR("{\"type\":\"object\",\"properties\":{}}");
+	t->schema_text = schema.n ? brd_arena_copy(&d->arena, schema)
+				  : BRD_STR("{\"type\":\"object\",\"properties\":{}}");
 	t->streams = true;
 	r = brd_schema_new(&t->schema, t->schema_text, err);
 	if (r)
@@ -354,7 +456,8 @@ static int add_callback(struct agent_def *d, const char *name, const char *descr
 }
 
 int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
-        const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err)
+	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
+	struct bread_err *err)
 {
 	struct agent_def *copy;
 	int r = brd_agent_def_new(&copy, d->id, d->json, d->dir, err);
@@ -368,7 +471,8 @@ int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, c
 		void *had_arg;
 
 		if (brd_tool_callback_of(t->tool, &had, &had_arg))
-			r = add_callback(copy, t->name, t->description, t->schema_text, had, had_arg, err);
+			r = add_callback(
+				copy, t->name, t->description, t->schema_text, had, had_arg, err);
 	}
 	if (!r)
 		r = add_callback(copy, name, description, schema, fn, arg, err);

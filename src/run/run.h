@@ -15,6 +15,7 @@
 #pragma once
 #include "base/list.h"
 #include "base/map.h"
+#include "base/uuid.h"
 #include "bread/ext/blob.h"
 #include "bread/ext/model.h"
 #include "crumb/sequencer.h"
@@ -37,9 +38,12 @@ struct run_env {
 	int64_t tool_ms;            /* of a tool call */
 	int64_t first_byte_ms, silence_ms; /* of a model's stream */
 	struct run_counts *counts;
+	_Atomic bool draining; /* runs stop at their next step boundary and stay in the store */
 
 	/* The provider of that name; NULL: none (ret_known gets the names there are, for the message). */
 	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);
+	/* A definition of that id and hash, if it is still registered (one reference); NULL: not. */
+	struct agent_def *(*definition)(void *arg, struct bread_str id, struct bread_str hash);
 	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
 	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error);
 	void (*on_crumb)(void *arg, const struct crumb *c); /* local listeners; NULL: there are none */
@@ -92,6 +96,8 @@ struct node {
 
 enum run_phase { RUN_STARTING, RUN_GOING, RUN_ENDING, RUN_ENDED };
 
+struct run_tx;
+
 struct run {
 	struct list link; /* in the instance's list */
 	struct run_env *env;
@@ -99,12 +105,15 @@ struct run {
 	struct arena arena;
 	char id[UUID_MAX];
 	struct crumb_base base;
+	struct bread_str agent_context, ids_context; /* {"agentId":A}, {"agentId":A,"runId":R} */
 	struct agent_def *def;
 	int64_t epoch;
 	enum run_phase phase;
 	bool cancelled;      /* somebody asked for it */
 	bool timed_out;
 	bool lost;           /* another owner has it, or the store failed: nothing is written any more */
+	bool left;           /* its caller hears nothing: it goes on elsewhere */
+	bool fresh;          /* it began here: its row is made by the first transaction */
 	bool wrote_nodes;
 	int calls;           /* callbacks and operations that still hold it */
 
@@ -128,9 +137,8 @@ struct run {
 	struct topic *topic;
 	struct list out;       /* crumbs and marks that wait for their commit */
 	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
-	struct list flying;    /* transactions on their way, oldest first */
+	struct run_tx *flying; /* on its way; NULL: none */
 	uint64_t tx_made, tx_done;
-	size_t flying_bytes;
 	struct list dirty;     /* in the loop's list of runs to settle at the end of the turn */
 	struct timer window_timer, deadline;
 
@@ -165,95 +173,3 @@ void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run
 void brd_run_cancel(struct run *r); /* on its loop */
 /* Stops it where it stands, for another owner: nothing more is written (drain, and the process's end). */
 void brd_run_leave(struct run *r);
-
-/* ---- driver.c ---- */
-struct node *brd_node_child(struct node *parent, const struct node_ops *ops, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4))); /* the child of that name, made if need be */
-struct node *brd_node_find(const struct node *parent, const char *name);
-void brd_node_wake(struct node *n);
-enum flow brd_node_end(struct node *n, enum node_end end); /* wakes its parent; FLOW_WAIT */
-enum flow brd_node_fail(struct node *n, const struct run_error *e);
-void brd_node_journal(struct node *n, int state, struct bread_str data); /* a line of the journal, in this turn's transaction */
-void brd_node_launch(struct node *n); /* calls ops->launch once this turn's transaction is committed */
-void brd_node_free(struct node *n);   /* with its children */
-void brd_run_drive(struct run *r);    /* until no node is ready */
-void brd_run_dirty(struct run *r);    /* settle it at the end of this turn of the loop */
-void brd_run_finish(struct run *r, enum bread_run_status status); /* output, error are set */
-void brd_run_hold(struct run *r);
-void brd_run_release(struct run *r);  /* frees it when it has ended and nobody holds it */
-extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node;
-
-/* ---- choke.c ---- */
-void brd_choke_emit(struct run *r, struct crumb_draft *d);
-void brd_choke_begin(struct run *r, struct crumb_draft *d, enum crumb_type t);
-void brd_choke_delta(struct run *r, enum crumb_type t, struct bread_str delta);
-void brd_choke_close_windows(struct run *r);
-void brd_choke_release(struct run *r); /* what is committed goes out */
-void brd_choke_drop(struct run *r);    /* forgets what waits: the run was lost */
-
-/* ---- tx.c: the transaction of a turn ---- */
-struct run_tx {
-	struct list link;
-	struct bread_tx tx;
-	struct run *run;
-	struct arena arena; /* of the strings in its records */
-	size_t room, bytes;
-	uint64_t number;
-	struct list launches;
-};
-struct bread_rec *brd_tx_add(struct run *r, enum bread_rec_kind kind);
-struct bread_str brd_tx_copy(struct run *r, struct bread_str s); /* into the open transaction's memory */
-void brd_tx_submit(struct run *r);
-void brd_tx_free(struct run_tx *t);
-
-/* ---- history.c: the session's messages ---- */
-void brd_history_input(struct buf *out, struct bread_str input); /* content of the user message for an input */
-void brd_history_store(struct run *r, bool interrupted);         /* this run's turns, at its end */
-int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
-struct bread_model_request *brd_history_request(struct run *r, struct arena *a);
-
-/* ---- nodes ---- */
-struct model_node {
-	struct node node;
-	struct arena arena;
-	unsigned turn, attempt;
-	struct bread_model *model;
-	struct bread_model_call call;
-	struct bread_model_request *req;
-	struct bread_part *parts; /* of the assistant's message, in order of their starts */
-	size_t count, room;
-	struct buf *texts;        /* one a part, while it is open */
-	bool *done;               /* the part was ended */
-	bool *announced;          /* tool:input:start was emitted */
-	struct buf whole;         /* of a structured answer */
-	bool structured, emitted, paused;
-	enum bread_stop reason;
-	struct bread_usage usage;
-	struct bread_err fault;
-	struct bread_str fault_text, fault_code;
-	bool retryable;
-	struct timer backoff;
-	struct bread_blob_put put; /* of the file that is being stored */
-	struct buf put_bytes;
-	struct list held;          /* events that wait behind it */
-};
-struct tool_node {
-	struct node node;
-	struct arena arena;
-	unsigned turn, at;
-	struct tool_def *tool; /* NULL: there is none of that name */
-	struct bread_str call_id, name; /* leaf name */
-	struct bread_str args;   /* JSON object */
-	struct bread_str output; /* {"type":…,"value":…}: what the model is told */
-	struct bread_tool_call call;
-	struct jval parsed;
-	bool interrupted; /* it was started by an owner that died */
-	unsigned attempt;
-	int64_t began_mono;
-	struct timer backoff;
-};
-/* How many calls the turn's message has; the i-th. */
-size_t brd_model_calls(const struct model_node *m);
-struct bread_part *brd_model_call_part(const struct model_node *m, size_t i);
-/* Settles a call that cannot run (bad arguments, unknown tool): true if so, with output set. */
-bool brd_tool_prepare(struct tool_node *t, const struct bread_part *call);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* How a run ends: its terminal crumb, its row, and what its caller is told. The
+ * windows are closed by the terminal crumb itself (contract C4); nothing is
+ * emitted after it. */
+#include "base/clock.h"
+#include "run/internal.h"
+
+struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message)
+{
+	return (struct run_error){ brd_arena_copy(&r->arena, brd_str(code)), message,
+		r->agent_context };
+}
+
+static void set_status(struct run *r, enum bread_run_status status, struct bread_str error)
+{
+	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_RUN_STATUS);
+
+	r->status = status;
+	r->phase = RUN_ENDING;
+	brd_timer_stop(&r->deadline);
+	rec->run = (struct bread_run_row){
+		.id = r->base.run_id,
+		.status = status,
+		.output = r->output,
+		.files = r->files,
+		.error = error,
+		.ended_at = brd_clock_wall(),
+		.head = r->seq.head,
+		.input_tokens = r->usage.input,
+		.output_tokens = r->usage.output,
+	};
+}
+
+static void count(struct run *r, _Atomic uint64_t *ended)
+{
+	struct run_counts *c = r->env->counts;
+
+	atomic_fetch_add_explicit(ended, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->input_tokens, r->usage.input, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->output_tokens, r->usage.output, memory_order_relaxed);
+}
+
+void brd_run_complete(struct run *r, struct bread_str output)
+{
+	struct crumb_draft d;
+
+	r->output = brd_arena_copy(&r->arena, output);
+	if (r->files_json.len)
+		r->files = brd_arena_printf(
+			&r->arena, "[%.*s]", (int)r->files_json.len, r->files_json.data);
+	brd_choke_begin(r, &d, CRUMB_RUN_END);
+	brd_jw_kraw(&d.w, "output", r->output);
+	brd_jw_kint(&d.w, "durationMs", brd_clock_mono() - r->started_mono);
+	brd_jw_kraw(&d.w, "files", r->files);
+	brd_choke_emit(r, &d);
+	set_status(r, BREAD_RUN_COMPLETED, (struct bread_str){ 0 });
+	count(r, &r->env->counts->completed);
+}
+
+static struct bread_str error_json(struct run *r)
+{
+	struct buf b;
+	struct jsonw w;
+	struct bread_str s;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_obj(&w);
+	brd_jw_kstr(&w, "code", r->error.code);
+	brd_jw_kstr(&w, "message", r->error.message);
+	brd_jw_kraw(&w, "context", r->error.context);
+	brd_jw_end_obj(&w);
+	s = brd_arena_copy(&r->arena, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return s;
+}
+
+void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled)
+{
+	struct crumb_draft d;
+
+	r->error.code = brd_arena_copy(&r->arena, e->code);
+	r->error.message = brd_arena_copy(&r->arena, e->message);
+	r->error.context = brd_arena_copy(&r->arena, e->context);
+	brd_choke_begin(r, &d, CRUMB_AGENT_ERROR);
+	brd_crumb_error(&d, r->error.code, r->error.message, r->error.context);
+	brd_choke_emit(r, &d);
+	set_status(r, cancelled ? BREAD_RUN_CANCELLED : BREAD_RUN_FAILED, error_json(r));
+	count(r, cancelled ? &r->env->counts->cancelled : &r->env->counts->failed);
+}

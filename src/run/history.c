@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* The conversation: the session's messages and this run's turns, as the model is
+ * given them and as the session keeps them (bread-runtime.md 5).
+ *
+ * The turns of a run are stored at its end, in the transaction of its last crumb;
+ * until then they are in the journal. So a failed run leaves its user message
+ * alone, and the history always pairs every call with a result (contract C12): a cancelled
+ * run stores what it had, with an error in place of each result that is missing. */
+#include <stdio.h>
+#include "base/clock.h"
+#include "base/err.h"
+#include "run/internal.h"
+
+static const char no_result[] =
+	"RUN_CANCELLED: the run was cancelled before this call had a result";
+
+void brd_history_input(struct buf *out, struct bread_str input)
+{
+	if (input.n && input.p[0] == '"')
+		brd_buf_add(out, input);
+	else
+		brd_json_quote(out, input.n ? input : BRD_STR("{}"));
+}
+
+static struct bread_message *room(struct run *r, size_t n)
+{
+	struct bread_message *more =
+		brd_arena_array(&r->arena, r->history_count + n, sizeof(*more));
+
+	if (r->history_count)
+		memcpy(more, r->history, r->history_count * sizeof(*more));
+	return more;
+}
+
+int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err)
+{
+	r->history = room(r, messages->count + 1);
+	for (size_t i = 0; i < messages->count; i++) {
+		const struct bread_message_row *row = &messages->messages[i];
+		struct jval content;
+		int code = brd_json_parse(
+			&r->arena, brd_arena_copy(&r->arena, row->content), 0, &content, NULL);
+
+		if (!code)
+			code = brd_message_from_stored(&r->history[r->history_count],
+				brd_arena_copy(&r->arena, row->role), content, &r->arena, err);
+		if (code)
+			return brd_fail(err, BREAD_E_INVALID, "session",
+				"message %.*s of session %.*s cannot be read", BRD_ARG(row->id),
+				BRD_ARG(r->base.session_id));
+		r->history_count++;
+	}
+	return 0;
+}
+
+void brd_history_own_input(struct run *r)
+{
+	struct bread_message *m;
+	struct jval v;
+
+	r->history = room(r, 1);
+	m = &r->history[r->history_count++];
+	m->role = BREAD_ROLE_USER;
+	m->count = 1;
+	m->parts = brd_arena_alloc(&r->arena, sizeof(*m->parts));
+	m->parts->kind = BREAD_PART_TEXT;
+	m->parts->text = r->input.n ? r->input : BRD_STR("{}");
+	if (r->input.n && r->input.p[0] == '"' && !brd_json_parse(&r->arena, r->input, 0, &v, NULL))
+		m->parts->text = brd_json_str(v, &r->arena);
+}
+
+static struct model_node *turn_model(const struct run *r, unsigned turn)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "model.%u", turn);
+	return (struct model_node *)brd_node_find(r->root, name);
+}
+
+static const struct bread_part *turn_result(const struct run *r, unsigned turn, size_t i)
+{
+	char name[48];
+	struct tool_node *t;
+
+	snprintf(name, sizeof(name), "tool.%u.%zu", turn, i);
+	t = (struct tool_node *)brd_node_find(r->root, name);
+	return t && t->node.end == END_OK ? &t->result : NULL;
+}
+
+/* The assistant's message of a turn: its finished parts, empty texts left out. */
+static struct bread_message said(const struct model_node *m, struct arena *a)
+{
+	struct bread_message msg = { .role = BREAD_ROLE_ASSISTANT };
+
+	msg.parts = brd_arena_array(a, m->count + 1, sizeof(*msg.parts));
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct model_part *p = &m->parts[i];
+		bool blank =
+			p->part.kind == BREAD_PART_TEXT || p->part.kind == BREAD_PART_REASONING;
+
+		if (p->ended && !(blank && !p->part.text.n && !p->part.signature.n))
+			msg.parts[msg.count++] = p->part;
+	}
+	return msg;
+}
+
+static struct bread_message heard(const struct run *r, const struct model_node *m, struct arena *a)
+{
+	struct bread_message msg = { .role = BREAD_ROLE_TOOL, .count = brd_model_calls(m) };
+
+	msg.parts = brd_arena_array(a, msg.count + 1, sizeof(*msg.parts));
+	for (size_t i = 0; i < msg.count; i++) {
+		const struct bread_part *got = turn_result(r, m->turn, i);
+		const struct bread_part *call = &brd_model_call_at(m, i)->part;
+
+		msg.parts[i] = got ? *got
+				   : (struct bread_part){ .kind = BREAD_PART_RESULT,
+					     .id = call->id,
+					     .name = call->name,
+					     .text = BRD_STR(no_result),
+					     .failed = true };
+	}
+	return msg;
+}
+
+void brd_history_request(
+	struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a)
+{
+	const struct agent_def *d = r->def;
+	size_t n = r->history_count;
+
+	req->model = brd_str(d->model);
+	req->system = d->prompt;
+	req->settings = d->settings;
+	req->provider_options = d->provider_options;
+	req->session_id = r->base.session_id;
+	req->max_retries = d->retry.attempts ? (int)d->retry.attempts : -1;
+	req->first_byte_ms = r->env->first_byte_ms;
+	req->silence_ms = r->env->silence_ms;
+	req->messages = brd_arena_array(a, n + 2 * (size_t)m->turn + 1, sizeof(*req->messages));
+	if (n)
+		memcpy(req->messages, r->history, n * sizeof(*req->messages));
+	for (unsigned t = 0; t < m->turn; t++) {
+		const struct model_node *before = turn_model(r, t);
+
+		req->messages[n] = said(before, a);
+		n += req->messages[n].count > 0;
+		req->messages[n] = heard(r, before, a);
+		n += req->messages[n].count > 0;
+	}
+	req->message_count = n;
+	if (m->structured) {
+		req->schema = d->output_text;
+		return;
+	}
+	req->tools = brd_arena_array(a, d->tool_count + 1, sizeof(*req->tools));
+	for (size_t i = 0; i < d->tool_count; i++)
+		req->tools[req->tool_count++] =
+			(struct bread_tool_offer){ brd_str(d->tools[i].leaf),
+				brd_str(d->tools[i].description), d->tools[i].schema_text };
+}
+
+static void add_row(struct run *r, const char *role, struct bread_str content, int64_t now)
+{
+	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_MESSAGE);
+	char id[UUID_LEN + 1];
+
+	brd_uuid7(id);
+	rec->message = (struct bread_message_row){
+		.id = brd_tx_copy(r, brd_str(id)),
+		.session_id = r->base.session_id,
+		.role = brd_str(role),
+		.content = brd_tx_copy(r, content),
+		.timestamp = now,
+	};
+}
+
+static void add_message(struct run *r, const struct bread_message *msg, int64_t now)
+{
+	struct buf b;
+
+	if (!msg->count)
+		return;
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_message_to_stored(&b, msg);
+	add_row(r, msg->role == BREAD_ROLE_TOOL ? "tool" : "assistant", brd_buf_str(&b), now);
+	brd_buf_fini(&b);
+}
+
+/* What was said before the run was cancelled, marked so that readers know. */
+static void add_partial(struct run *r, const struct model_node *m, int64_t now)
+{
+	struct buf b;
+	struct jsonw w;
+	bool any = false;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_arr(&w);
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct model_part *p = &m->parts[i];
+		struct bread_str text = p->ended ? p->part.text : brd_buf_str(&p->text);
+
+		if (p->part.kind != BREAD_PART_TEXT || !text.n)
+			continue;
+		any = true;
+		brd_jw_obj(&w);
+		brd_jw_kstr(&w, "type", BRD_STR("text"));
+		brd_jw_kstr(&w, "text", text);
+		brd_jw_kraw(&w, "providerOptions", BRD_STR("{\"bread\":{\"interrupted\":true}}"));
+		brd_jw_end_obj(&w);
+	}
+	brd_jw_end_arr(&w);
+	if (any)
+		add_row(r, "assistant", brd_buf_str(&b), now);
+	brd_buf_fini(&b);
+}
+
+static void add_structured(struct run *r, int64_t now)
+{
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_json_quote(&b, brd_buf_str(&r->text));
+	add_row(r, "assistant", brd_buf_str(&b), now);
+	brd_buf_fini(&b);
+}
+
+void brd_history_store(struct run *r, bool interrupted)
+{
+	int64_t now = brd_clock_wall();
+	struct arena a = { 0 };
+	struct model_node *m;
+
+	for (unsigned t = 0; r->root && (m = turn_model(r, t)); t++) {
+		if (m->node.end != END_OK) {
+			if (interrupted && !m->structured)
+				add_partial(r, m, now);
+			break;
+		}
+		if (m->structured) {
+			add_structured(r, now);
+		} else {
+			struct bread_message assistant = said(m, &a), tool = heard(r, m, &a);
+
+			add_message(r, &assistant, now);
+			add_message(r, &tool, now);
+		}
+	}
+	brd_arena_fini(&a);
+}

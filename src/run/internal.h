@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this folder share: the driver, the choke point, the
+ * transaction of a turn, the session's history, the kinds of nodes. */
+#pragma once
+#include "model/model.h"
+#include "run/run.h"
+
+/* ---- driver.c ---- */
+
+/* The child of that name, made (and woken) if need be. */
+struct node *brd_node_child(struct node *parent, const struct node_ops *ops, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+struct node *brd_node_root(struct run *r, const struct node_ops *ops, const char *name);
+struct node *brd_node_find(const struct node *parent, const char *name);
+void brd_node_wake(struct node *n);
+enum flow brd_node_end(struct node *n, enum node_end end); /* wakes its parent; FLOW_WAIT */
+enum flow brd_node_fail(struct node *n, const struct run_error *e); /* copies e */
+/* A line of the journal, in this turn's transaction. state: 1 started, 2 ended. */
+void brd_node_journal(struct node *n, int state, struct bread_str data);
+/* Calls ops->launch once this turn's transaction is committed: the start of what
+ * has effects is written before it happens. */
+void brd_node_launch(struct node *n);
+void brd_node_free(struct node *n); /* with its children */
+
+void brd_run_drive(struct run *r); /* until no node is ready */
+void brd_run_dirty(struct run *r); /* settle it at the end of this turn of the loop */
+void brd_run_check_end(struct run *r);
+/* Another owner has it (why NULL), or the store does not work. */
+void brd_run_lose(struct run *r, const struct bread_err *why);
+void brd_run_hold(struct run *r);
+void brd_run_release(struct run *r); /* frees it when nobody holds it */
+void brd_run_free(struct run *r);
+
+/* ---- start.c ---- */
+struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def, struct bread_str id,
+        struct bread_str session_id);
+void brd_run_go(struct run *r, int64_t spent_ms); /* the deadline is set, the tree is driven */
+/* Refused before anything was written: its caller is told, and it is gone. */
+void brd_run_refuse(struct run *r, const char *code, const char *message);
+
+/* ---- finish.c ---- */
+void brd_run_complete(struct run *r, struct bread_str output);        /* output: JSON */
+void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled); /* e is copied */
+struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message); /* with {"agentId"} */
+
+/* ---- choke.c ---- */
+void brd_choke_begin(struct run *r, struct crumb_draft *d, enum crumb_type t);
+void brd_choke_emit(struct run *r, struct crumb_draft *d);
+void brd_choke_delta(struct run *r, enum crumb_type t, struct bread_str delta);
+void brd_choke_close_windows(struct run *r);
+void brd_choke_release(struct run *r); /* what is committed goes out */
+void brd_choke_drop(struct run *r);    /* forgets what waits: the run was lost */
+
+/* ---- tx.c ---- */
+struct run_tx {
+	struct bread_tx tx;
+	struct run *run;
+	struct arena arena; /* of strings in its records */
+	struct crumb **held;
+	size_t room, held_count, held_room, bytes;
+	uint64_t number;
+	bool first; /* makes the run's row: no fence yet */
+	struct list launches;
+};
+struct bread_rec *brd_tx_add(struct run *r, enum bread_rec_kind kind);
+struct bread_str brd_tx_copy(struct run *r, struct bread_str s); /* into the open transaction's memory */
+void brd_tx_hold(struct run *r, struct crumb *c);                /* until it is done */
+void brd_tx_submit(struct run *r);
+void brd_tx_free(struct run_tx *t);
+size_t brd_tx_bytes(const struct run *r); /* not committed yet */
+
+/* ---- history.c: the session's messages ---- */
+struct model_node;
+/* Content of the user message for an input: a string as it is, else its JSON text as a string. */
+void brd_history_input(struct buf *out, struct bread_str input);
+int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
+void brd_history_own_input(struct run *r); /* appends this run's user message */
+void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a);
+void brd_history_store(struct run *r, bool interrupted); /* this run's turns, at its end */
+
+/* ---- kinds of nodes ---- */
+extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node;
+
+/* One assistant message: a model's stream taken in. */
+struct model_part {
+	struct bread_part part;
+	struct buf text;  /* while it is open: what came so far */
+	bool ended;       /* a call runs only if it was */
+	bool announced;   /* tool:input:start was emitted */
+	bool bad;         /* a call whose arguments are no JSON object */
+};
+
+struct model_node {
+	struct node node;
+	struct arena arena;
+	unsigned turn, attempt;
+	bool called;
+	struct bread_model *model;
+	struct bread_model_call call;
+	struct bread_model_request req;
+	bool call_running, put_running, paused;
+	bool structured; /* the answer is JSON, shown only as the output */
+	bool emitted;    /* something of this attempt was shown */
+	struct model_part *parts; /* in order of their starts: index is the place */
+	unsigned count, room;
+	unsigned *at;    /* from the stream's index to the place */
+	unsigned at_room;
+	enum bread_stop reason;
+	struct bread_usage usage;
+	struct run_error fault; /* of the last attempt */
+	struct timer backoff;
+	struct bread_blob_put put; /* the file that is being stored */
+	struct buf put_bytes;
+	struct list held; /* events that wait behind it */
+};
+
+/* model_events.c: takes an event of the stream in, and emits its crumbs. */
+void brd_model_event(struct model_node *m, const struct bread_event *ev);
+void brd_model_parts_clear(struct model_node *m); /* of a broken attempt */
+struct model_part *brd_model_part_new(struct model_node *m, unsigned index, enum bread_part_kind kind);
+/* model_file.c */
+void brd_model_file(struct model_node *m, const struct bread_event *ev);
+void brd_model_hold(struct model_node *m, const struct bread_event *ev); /* copies it behind the file */
+void brd_model_held_clear(struct model_node *m);
+/* node_model.c */
+void brd_model_settle(struct model_node *m); /* all of the attempt is over: what now? */
+void brd_model_fault(struct model_node *m, struct run_error e); /* the attempt fails with this */
+/* What was shown of an attempt does not count (contract C21). */
+void brd_model_void(struct run *r, unsigned attempt, struct bread_str reason);
+size_t brd_model_calls(const struct model_node *m); /* of its message, ended ones */
+const struct model_part *brd_model_call_at(const struct model_node *m, size_t i);
+
+/* One tool call of a turn. */
+struct tool_node {
+	struct node node;
+	struct arena arena;
+	struct tool_def *tool; /* NULL: there is none of that name */
+	struct bread_str call_id, name; /* name: the leaf */
+	struct bread_str args;   /* a JSON object */
+	struct bread_part result; /* what the model is told, once it has ended */
+	struct bread_tool_call call;
+	bool bad_json;    /* the model sent no JSON object */
+	bool interrupted; /* it was started by an owner that died */
+	bool again;       /* the wait before another attempt is over */
+	unsigned attempt;
+	int64_t began_mono;
+	struct timer backoff;
+};
+/* What a call is about: by the agent, from the model's message. */
+void brd_tool_init(struct tool_node *t, const struct model_part *call);
