@@ -12,9 +12,10 @@
 /* name: the key under `providers:`; entry: its JSON object, may be JSON_NONE for
  * a catalogue name. BREAD_E_INVALID: an unknown type (names those there are), or
  * PROVIDER_NOT_CONFIGURED when an environment variable it needs is not set. */
-int brd_model_open(struct bread_model **ret, struct bread_str name, struct jval entry, struct bread_err *err);
+int brd_model_open(
+	struct bread_model **ret, struct bread_str name, struct jval entry, struct bread_err *err);
 int brd_model_open_ops(struct bread_model **ret, const struct bread_model_ops *ops,
-        struct bread_str name, struct bread_str options, struct bread_err *err);
+	struct bread_str name, struct bread_str options, struct bread_err *err);
 void brd_model_close(struct bread_model *m); /* NULL, too */
 
 /* Starts a call; measures it; in debug builds checks the order of events (model-stream.md 2.5). */
@@ -23,13 +24,15 @@ void brd_model_pause(struct bread_model *m, struct bread_model_call *call, bool 
 
 struct provider_entry { /* one line of the catalogue, for `bread provider list` */
 	const char *name, *type, *base_url, *key_env, *note;
+	const char *alt_env; /* another name for key_env; NULL: none */
+	bool key_optional;   /* works without a key */
 };
 const struct provider_entry *brd_provider_catalogue(size_t *ret_count);
 
 /* Messages as sessions keep them (bread-runtime.md 5) to canonical ones: role and content JSON in,
  * parts out, all in the arena. BREAD_E_INVALID: not such a message. */
 int brd_message_from_stored(struct bread_message *ret, struct bread_str role, struct jval content,
-        struct arena *a, struct bread_err *err);
+	struct arena *a, struct bread_err *err);
 /* And back: the content JSON of a message's parts, as upstream writes it. */
 void brd_message_to_stored(struct buf *out, const struct bread_message *m);
 /* The prompt as upstream's recordings have it: [{"role":"system","content":…},…]. */

@@ -115,6 +115,7 @@ struct bread_model_call {
 	void *arg;
 	struct loop *loop; /* where it runs */
 	void *priv;        /* the provider's */
+	void *core;        /* brd_model_start's */
 };
 
 struct bread_model; /* first member of a provider's struct: one configured provider */
