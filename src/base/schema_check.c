@@ -339,19 +339,19 @@ static void check_fini(struct schema_check *c)
 	free(c->bound);
 }
 
-static bool run(const struct schema *s, struct jval v, struct arena *out, struct schema_fault *ret)
+/* c->out: faults are told if tell says so, and giving up in any case. */
+static bool run(struct schema_check *c, struct jval v, struct arena *out, bool tell)
 {
-	struct schema_check c = { .s = s, .steps = budget(s, v), .out = out, .tell = out != NULL };
+	const struct schema *s = c->s;
 	bool fits;
 
+	*c = (struct schema_check){ .s = s, .steps = budget(s, v), .out = out, .tell = tell };
 	if (s->has_dynamic) {
-		c.entered = brd_array(s->n_res, sizeof(*c.entered));
-		c.bound = brd_array(s->n_dynamic + 1, sizeof(*c.bound));
+		c->entered = brd_array(s->n_res, sizeof(*c->entered));
+		c->bound = brd_array(s->n_dynamic + 1, sizeof(*c->bound));
 	}
-	fits = brd_schema_eval(&c, s->root, v, NULL, NULL) && !c.stop;
-	if (ret)
-		*ret = c.told.fault;
-	check_fini(&c);
+	fits = brd_schema_eval(c, s->root, v, NULL, NULL) && !c->stop;
+	check_fini(c);
 	return fits;
 }
 
@@ -362,18 +362,19 @@ bool brd_schema_check(
 		{ "there is no value", 17 } };
 	static const struct schema_fault unclear = { { "", 0 }, { "", 0 },
 		{ "the value does not fit", 22 } };
+	struct schema_check c = { .s = s };
 
 	if (!v.tok) {
 		if (ret)
 			*ret = nothing;
 		return false;
 	}
-	if (run(s, v, NULL, NULL))
+	if (run(&c, v, ret ? a : NULL, false))
 		return true;
-	if (ret) {
-		run(s, v, a, ret);
-		if (!ret->text.p)
-			*ret = unclear;
-	}
+	if (!ret)
+		return false;
+	if (!c.stop)
+		run(&c, v, a, true);
+	*ret = c.told.have ? c.told.fault : unclear;
 	return false;
 }

@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define PLACE_MAX 100 /* bytes of a place in an error's text */
+
 /* Below the container at v, adds the steps of a JSON pointer that lead to target. */
 static void add_steps(struct buf *b, struct jval v, const struct json_tok *target)
 {
@@ -56,6 +58,20 @@ static void add_place(struct schema_compiler *c, struct buf *b, struct jval v)
 		add_steps(b, d->root, v.tok);
 }
 
+/* A reference may decode to any bytes; an error's text is UTF-8. */
+static void mend(char *z)
+{
+	size_t n = strlen(z);
+
+	for (size_t i = 0; i < n;) {
+		size_t len = brd_utf8_char(z + i, n - i, NULL);
+
+		if (!len)
+			z[i] = '?';
+		i += len ? len : 1;
+	}
+}
+
 int brd_schema_bad(struct schema_compiler *c, struct jval v, const char *fmt, ...)
 {
 	char text[384];
@@ -66,10 +82,13 @@ int brd_schema_bad(struct schema_compiler *c, struct jval v, const char *fmt, ..
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	brd_buf_init(&place, 4096);
+	text[brd_utf8_cut(brd_str(text), sizeof(text) - 4)] = 0;
+	mend(text);
+	brd_buf_init(&place, BUF_NO_LIMIT);
 	add_place(c, &place, v);
+	mend(place.data);
 	code = brd_fail(c->err, BREAD_E_INVALID, "json schema", "at %.*s: %s",
-		(int)(place.len < 256 ? place.len : 256), place.data, text);
+		(int)brd_utf8_cut(brd_buf_str(&place), PLACE_MAX), place.data, text);
 	brd_buf_fini(&place);
 	return code;
 }
@@ -204,13 +223,14 @@ static bool asks_nothing(const struct schema_node *n)
 static int compile_object(struct schema_compiler *c, struct schema_node *n, struct jval v)
 {
 	struct json_iter it = brd_json_each(v);
+	uint64_t seen = 0;
 	int r;
 
 	r = add_anchor(c, n, brd_json_get(v, "$anchor"), false);
 	if (!r)
 		r = add_anchor(c, n, brd_json_get(v, "$dynamicAnchor"), true);
 	while (!r && brd_json_next(&it))
-		r = brd_schema_keyword(c, n, schema_text(c, it.key), it.value);
+		r = brd_schema_keyword(c, n, schema_text(c, it.key), it.value, &seen);
 	n->always = asks_nothing(n);
 	return r;
 }

@@ -61,9 +61,10 @@ struct schema_node *brd_schema_node(
 struct schema_res *brd_schema_document(
 	struct schema_compiler *c, struct bread_str text, struct bread_str uri);
 
-/* Compiles one keyword; unknown ones, and those not in the vocabulary, are nothing. */
-int brd_schema_keyword(
-	struct schema_compiler *c, struct schema_node *n, struct bread_str name, struct jval v);
+/* Compiles one keyword; unknown ones, and those not in the vocabulary, are nothing.
+ * *seen has a bit for each that the node had before: none may be there twice. */
+int brd_schema_keyword(struct schema_compiler *c, struct schema_node *n, struct bread_str name,
+	struct jval v, uint64_t *seen);
 
 /* Sets vocab and legacy from a $schema (JSON_NONE: the parent's, or the draft's). */
 int brd_schema_dialect(struct schema_compiler *c, struct schema_res *res, struct jval dialect,

@@ -4,6 +4,7 @@
  * One row a keyword. A keyword that is not in the table, or whose vocabulary the
  * schema's dialect has not, is an annotation and is not looked into. */
 #include "base/schema_compile.h"
+#include <assert.h>
 #include <stdlib.h>
 #include "base/str.h"
 
@@ -591,15 +592,21 @@ static int compare_name(const void *key, const void *row)
 	return r ? r : (name->n > n) - (name->n < n);
 }
 
-int brd_schema_keyword(
-	struct schema_compiler *c, struct schema_node *n, struct bread_str name, struct jval v)
+int brd_schema_keyword(struct schema_compiler *c, struct schema_node *n, struct bread_str name,
+	struct jval v, uint64_t *seen)
 {
+	static_assert(sizeof(keywords) / sizeof(keywords[0]) <= 64, "a bit each");
 	const struct keyword *k = NULL;
+	uint64_t bit;
 
 	if (name.n)
 		k = bsearch(&name, keywords, sizeof(keywords) / sizeof(keywords[0]),
 			sizeof(keywords[0]), compare_name);
 	if (!k || !(k->vocab & n->res->vocab))
 		return 0;
+	bit = (uint64_t)1 << (k - keywords);
+	if (*seen & bit)
+		return brd_schema_bad(c, v, "%s is there twice", k->name);
+	*seen |= bit;
 	return k->compile(c, n, k, v);
 }

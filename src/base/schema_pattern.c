@@ -22,9 +22,10 @@
 #define MATCH_LIMIT 20000
 #define DEPTH_LIMIT 2000
 #define HEAP_LIMIT 4096 /* KiB */
-#define WINDOW 256      /* places where a match may begin, at a time; doubled while that is quick */
-#define STEP_NS 32      /* what a step of a check takes, roughly */
-#define FREE_NS 20000   /* a match up to this long costs only by its length */
+#define WINDOW 256      /* places where a match may begin, at a time; doubled while quick */
+#define WINDOW_WORK ((size_t)4 * 1024 * 1024) /* places times bytes that a first window may try */
+#define STEP_NS 32                            /* what a step of a check takes, roughly */
+#define FREE_NS 20000                         /* a match up to this long costs only by its length */
 #define CHARGE_MAX 200000 /* a thread that was put to sleep has not matched all the while */
 
 struct schema_regex {
@@ -119,6 +120,41 @@ static size_t add_property(struct buf *b, char p, struct bread_str s)
 	return (size_t)(end - s.p) + 1;
 }
 
+/* The code unit of \uXXXX at the front of s; -1: none is there. */
+static int code_unit(struct bread_str s)
+{
+	int unit = 0;
+
+	if (s.n < 6 || s.p[0] != '\\' || s.p[1] != 'u')
+		return -1;
+	for (int i = 2; i < 6; i++) {
+		char c = s.p[i];
+		int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+
+		if (digit < 0 || digit > 15)
+			return -1;
+		unit = unit * 16 + digit;
+	}
+	return unit;
+}
+
+/* Surrogates, s beginning with their backslash: a pair is one character, a lone one
+ * is what match_mended makes of it. Returns how many bytes of s were written. */
+static size_t add_surrogates(struct buf *b, struct bread_str s)
+{
+	int high = code_unit(s), low;
+
+	if (high < 0xd800 || high > 0xdfff)
+		return 0;
+	low = code_unit(brd_sub(s, 6, s.n - 6));
+	if (high > 0xdbff || low < 0xdc00 || low > 0xdfff) {
+		brd_buf_addz(b, "\\ufffd");
+		return 6;
+	}
+	brd_buf_addf(b, "\\u{%x}", 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+	return 12;
+}
+
 /* s begins behind a backslash; returns how many bytes of it were written. */
 static size_t add_escape(struct buf *b, struct bread_str s, bool in_class)
 {
@@ -149,7 +185,9 @@ static void rewrite(struct buf *b, struct bread_str s)
 		char c = s.p[i++];
 
 		if (c == '\\') {
-			i += add_escape(b, brd_sub(s, i, s.n - i), in_class);
+			size_t n = add_surrogates(b, brd_sub(s, i - 1, s.n - i + 1));
+
+			i += n ? n - 1 : add_escape(b, brd_sub(s, i, s.n - i), in_class);
 			continue;
 		}
 		if (in_class && c == '[')
@@ -279,7 +317,7 @@ static size_t character(struct bread_str s, size_t at)
 static enum schema_match match_valid(
 	struct schema_matcher *m, const pcre2_code *code, struct bread_str s, int64_t *steps)
 {
-	size_t window = WINDOW;
+	size_t window = s.n < WINDOW_WORK / WINDOW ? WINDOW : WINDOW_WORK / s.n + 1;
 
 	for (size_t from = 0;;) {
 		int64_t cost;
