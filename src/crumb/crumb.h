@@ -103,3 +103,8 @@ struct crumb *brd_crumb_stored(
 /* The same without a copy, for replay: json as it is; scratch gets the public form of errors. */
 void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t seq,
 	struct bread_str json, struct buf *scratch, struct bread_crumb *ret);
+
+/* The JSON of a crumb that is too large for a stream: its big values are cut to texts, and
+ * "truncated":true and "ref":"/runs/R/crumbs/N" stand before its seq. At most about max bytes. */
+void brd_crumb_preview(struct bread_str json, struct bread_str run_id, int64_t seq, size_t max,
+	struct buf *out);

@@ -33,7 +33,12 @@ struct topic;
 #define RING_SEGMENT (64 * 1024)
 
 struct hub *brd_hub_new(size_t ring_keep); /* 0: RING_KEEP */
-void brd_hub_free(struct hub *h);          /* no topic is held by now */
+/* Before the first topic. max_event: crumbs over it go out as previews (contract C8), 0: 1 MiB.
+ * filtering: crumbs may be marked BREAD_CRUMB_FILTERED (else all viewers of a framing share a
+ * ring, whether they asked for CURSOR_ALL or not). */
+void brd_hub_configure(struct hub *h, size_t max_event, bool filtering);
+size_t brd_hub_max_event(const struct hub *h);
+void brd_hub_free(struct hub *h); /* no topic is held by now */
 size_t brd_hub_topics(struct hub *h);
 
 /* The run's topic, made when there is none; a reference. peek: NULL when there is none. */
@@ -60,17 +65,19 @@ struct cursor {
 	struct ring *ring;
 	struct segment *segment; /* held; NULL: not live */
 	size_t offset;
-	int64_t after; /* the log's place: valid when not live */
-	void (*on_ready)(struct cursor *c); /* in the loop's check hook, after a publish, mark or end */
+	int64_t after; /* the log's place: valid after BEHIND, IDLE and ENDED */
+	void (*on_ready)(
+		struct cursor *c); /* in the loop's hook, after a publish, mark, begin or end */
 	void *arg;
-	struct loop *loop;
-	bool ready; /* waiting for its on_ready */
+	struct reader *reader; /* where this loop reads the topic */
 };
 
 enum cursor_flags {
-	CURSOR_ALL = 1,     /* also crumbs that the filter keeps from passive viewers: the run's own stream */
+	CURSOR_ALL = 1,     /* also crumbs that the filter keeps from passive viewers: the run's own
+			       stream */
 	CURSOR_EXACT = 2,   /* ids with offsets (?exact=1) */
 	CURSOR_CHUNKED = 4, /* frames come wrapped in HTTP chunks */
+	CURSOR_FULL = 8,    /* no previews: crumbs as they are, however large */
 };
 
 enum cursor_state {
@@ -80,12 +87,17 @@ enum cursor_state {
 	CURSOR_ENDED,  /* the run ended and all that the ring has was taken */
 };
 
-void brd_cursor_open(struct cursor *c, struct topic *t, const struct bread_framing *f, unsigned flags,
-        struct loop *l, void (*on_ready)(struct cursor *c), void *arg);
-void brd_cursor_close(struct cursor *c);
+void brd_cursor_open(struct cursor *c, struct topic *t, const struct bread_framing *f,
+	unsigned flags, struct loop *l, void (*on_ready)(struct cursor *c), void *arg);
+void brd_cursor_close(struct cursor *c); /* one that is not open, too */
 
-/* Tries to stand at mark(after): the log was read up to there. */
+/* Tries to stand at mark(after): the log was read up to there. A number that is in the log
+ * but was not published yet is waited for (CURSOR_LIVE). */
 enum cursor_state brd_cursor_seek(struct cursor *c, int64_t after);
+/* The same for a viewer that has so many units of the windows that are open after that number:
+ * passes over their deltas. BEHIND: those windows are closed by now, or about to be. */
+enum cursor_state brd_cursor_seek_exact(
+	struct cursor *c, int64_t after, int64_t text, int64_t reasoning);
 /* The bytes from the cursor to the head of its segment. They stay unchanged and
  * in memory until advance has passed them or the cursor is closed. n 0: see the state. */
 enum cursor_state brd_cursor_peek(struct cursor *c, struct iovec *ret);
