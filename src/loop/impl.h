@@ -15,7 +15,8 @@ struct timer_slot {
 
 struct loop {
 	uv_loop_t uv;
-	uv_timer_t alarm; /* the one uv timer: how long brd_loop_run may wait */
+	uv_timer_t alarm; /* the one uv timer: how long a turn may wait */
+	bool alarmed;
 	uv_async_t wake;
 	pthread_t owner; /* atomic */
 

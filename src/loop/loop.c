@@ -38,6 +38,7 @@ static void on_wake(uv_async_t *h)
 
 static void on_alarm(uv_timer_t *h)
 {
+	brd_list_of(h, struct loop, alarm)->alarmed = true;
 }
 
 int brd_loop_new(struct loop **ret, struct bread_err *err)
@@ -220,22 +221,16 @@ static void io(struct loop *l, int wait_ms)
 	uv_timer_stop(&l->alarm);
 }
 
-/* The same, and tells whether there was anything: uv_run does not. */
+/* The same, and tells whether there was anything, which uv_run does not. What
+ * comes between the look and the run counts as having come later. */
 static bool io_counted(struct loop *l, int wait_ms)
 {
 	struct pollfd p = { .fd = uv_backend_fd(&l->uv), .events = POLLIN };
-	bool did = uv_wants_to_run(l) || poll(&p, 1, 0) > 0;
-	int uv_wait;
+	bool did = wait_ms == 0 && (uv_wants_to_run(l) || poll(&p, 1, 0) > 0);
 
-	uv_run(&l->uv, UV_RUN_NOWAIT);
-	if (did || wait_ms == 0)
-		return did;
-	uv_wait = uv_backend_timeout(&l->uv); /* timers that are not ours */
-	if (uv_wait >= 0 && (wait_ms < 0 || uv_wait < wait_ms))
-		wait_ms = uv_wait;
-	did = poll(&p, 1, wait_ms) > 0;
-	uv_run(&l->uv, UV_RUN_NOWAIT);
-	return did;
+	l->alarmed = false;
+	io(l, wait_ms);
+	return did || (wait_ms != 0 && !l->alarmed);
 }
 
 static bool turn(struct loop *l, int wait_ms, bool counted)
@@ -262,9 +257,7 @@ bool brd_loop_turn(struct loop *l, int wait_ms)
 	brd_assert(!l->turning);
 	own(l);
 	l->turning = true;
-	do
-		did = turn(l, wait_ms, true);
-	while (!did && wait_ms < 0 && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED));
+	did = turn(l, wait_ms, true);
 	l->turning = false;
 	return did;
 }

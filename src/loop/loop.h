@@ -22,8 +22,9 @@ void brd_loop_free(struct loop *l);
 
 void brd_loop_run(struct loop *l);  /* until brd_loop_stop */
 void brd_loop_stop(struct loop *l); /* any thread */
-/* One turn: waits at most wait_ms (0: not at all, -1: until something happens);
- * true if anything was done. For embedders and tests. */
+/* One turn: waits at most wait_ms (0: not at all, -1: until something happens, or
+ * for some milliseconds while the clock is frozen and there are timers, since others
+ * may turn it); true if anything was done. For embedders and tests. */
 bool brd_loop_turn(struct loop *l, int wait_ms);
 int brd_loop_fd(struct loop *l); /* readable when a turn has something to do; for poll(2) */
 /* ms that poll(2) may wait before the next turn: until the next timer, 0 when something
