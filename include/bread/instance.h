@@ -89,6 +89,8 @@ BREAD_API int bread_agent_get(struct bread *b, struct bread_str id,
 
 /* ---- runs ---- */
 
+#define BREAD_RUN_ID_MAX 132 /* room for any run id and its NUL */
+
 struct bread_outcome {
 	struct bread_str run_id, session_id;
 	enum bread_run_status status; /* completed, failed, cancelled or suspended */
@@ -119,7 +121,7 @@ struct bread_run_request {
 /* Starts a run and gives its id; its crumbs are at bread_subscribe. Refusals that need
  * no store come here (nothing was started): AGENT_NOT_FOUND, INPUT_INVALID (err->text has the place in the
  * input), CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
-BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[40], struct bread_err *err);
+BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 
 /* Cancels, wherever it runs (contract C10). op ends when the wish is on record: BREAD_OK; BREAD_E_NOT_FOUND;
  * BREAD_E_CONFLICT: it had ended before (*ret_status says as what). */

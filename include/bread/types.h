@@ -35,12 +35,14 @@ enum bread_code {
 /* An error as a person reads it. It lives on the caller's stack and owns
  * nothing. text is a sentence that names the thing and the remedy; where says
  * which part speaks ("store.sqlite", "agents/a/agent.yaml:14:3"); name is the
- * code word of the wire ("AGENT_NOT_FOUND"), empty where there is none. */
+ * code word of the wire ("AGENT_NOT_FOUND"), empty where there is none; context
+ * is a JSON object with the facts, empty where there is none. */
 struct bread_err {
 	enum bread_code code;
 	char name[48];
 	char where[128];
 	char text[512];
+	char context[256];
 };
 
 /* The name of a code for logs: "invalid", "not found". Never NULL. */

@@ -39,6 +39,7 @@ __attribute__((format(printf, 5, 0))) static int fail(struct bread_err *err, enu
 	copy_cut(err->where, sizeof(err->where), where);
 	copy_cut(err->name, sizeof(err->name), name);
 	copy_cut(err->text, sizeof(err->text), text);
+	err->context[0] = 0;
 	err->code = code;
 	return code;
 }

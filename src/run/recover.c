@@ -215,6 +215,10 @@ static void on_row(struct bread_op *op)
 		give_up(t, "its row", op->code != BREAD_OK ? op->err.text : "it is gone");
 		return;
 	}
+	if (t->read.runs[0].status != BREAD_RUN_RUNNING) {
+		over(t, NULL); /* it has ended meanwhile */
+		return;
+	}
 	copy_row(t, t->read.runs);
 	t->def = t->env->definition(t->env->arg, t->row.agent_id, t->row.definition);
 	if (t->def)

@@ -119,7 +119,7 @@ struct bread_tx {
 	struct bread_rec *recs;
 	size_t count;
 	struct { void *p[4]; } priv; /* the store's */
-	struct { void *p[2]; } core;
+	struct { void *p[3]; } core;
 };
 
 enum bread_read_kind {
@@ -170,7 +170,7 @@ struct bread_read {
 	void *memory;      /* freed by release */
 	void (*release)(void *memory);
 	struct { void *p[4]; } priv; /* the store's */
-	struct { void *p[2]; } core;
+	struct { void *p[3]; } core;
 };
 BREAD_API void bread_read_fini(struct bread_read *r); /* after its end; one never started, too */
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The instance's insides, shared by the files of this folder.
+ *
+ * Threads: loops[0] belongs to the thread that drives the instance, the others to
+ * threads of their own. What is registered and what is active is behind one
+ * mutex, held for a lookup or a link at a time; a run itself is touched on its
+ * own loop alone, so others reach it by its id, through a post to that loop. */
+#pragma once
+#include <pthread.h>
+#include "config/conf.h"
+#include "instance/instance.h"
+#include "run/run.h"
+
+struct store_conf {
+	char *type;
+	struct jval options;
+};
+
+struct instance_conf {
+	struct jval store, transport, blob, providers, crumb_filter;
+	struct jval server, ingress, entrypoints, log; /* for those who stand above */
+	struct {
+		int64_t max;
+	} concurrency;
+	struct {
+		int64_t run_ms, tool_ms, first_byte_ms, silence_ms, event_bytes;
+	} limits;
+};
+
+struct provider {
+	struct list link;
+	char *name;
+	struct bread_model *model;
+};
+
+struct format {
+	struct list link;
+	char *name;
+	bread_format_fn *fn;
+	void *arg;
+};
+
+struct registered { /* an agent */
+	struct list link;
+	struct agent_def *def;
+};
+
+struct listener {
+	struct list link;
+	void (*on_crumb)(const struct bread_crumb *c, void *arg);
+	void *arg;
+};
+
+struct active { /* a run that is live here */
+	char id[UUID_MAX];
+	char session_id[UUID_MAX];
+	struct loop *loop;
+	struct run *run; /* for its loop's thread only; NULL while it is being taken up */
+};
+
+struct bread {
+	struct arena arena;
+	struct instance_conf conf;
+	const struct bread_store_ops *store_ops; /* the embedder's own */
+	struct bread_str store_url, store_options;
+
+	struct loop **loops;
+	pthread_t *threads;
+	size_t loop_count, threads_started;
+	bool started, stopping;
+
+	struct bread_store *store;
+	struct bread_blob *blob;
+	struct hub *hub;
+	char owner[UUID_LEN + 1];
+	struct run_env env;
+	struct run_counts counts;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct list agents, providers, formats, listeners;
+	struct map active, sessions; /* run id, session id -> struct active */
+	size_t active_count, starting;
+
+	struct timer heartbeat;
+	struct bread_op owner_op; /* see owner.c */
+	struct owner *owner_state;
+};
+
+/* ---- registry.c ---- */
+struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id); /* one reference, or NULL */
+void brd_registry_env(struct bread *b); /* gives runs their lookups */
+void brd_registry_fini(struct bread *b);
+
+/* ---- config.c ---- */
+int brd_instance_open_parts(struct bread *b, struct bread_err *err); /* store, blobs, providers, filter */
+void brd_instance_close_parts(struct bread *b);
+extern const struct conf_field brd_instance_fields[];
+extern const size_t brd_instance_field_count;
+
+/* ---- loops.c ---- */
+int brd_loops_open(struct bread *b, struct bread_err *err);
+void brd_loops_close(struct bread *b);
+
+/* ---- runs.c ---- */
+void brd_active_add(struct bread *b, struct run *r);
+void brd_active_gone(void *arg, struct run *r); /* run_env.on_gone */
+/* Calls fn(run) on each live run's own loop. */
+void brd_active_each(struct bread *b, void (*fn)(struct run *r));
+bool brd_active_known(struct bread *b, struct bread_str run_id);
+void brd_active_cancel(struct bread *b, struct bread_str run_id); /* if it is live here */
+size_t brd_active_count(struct bread *b);
+
+/* ---- owner.c: who is alive, whose runs are taken up ---- */
+int brd_owner_open(struct bread *b, struct bread_err *err);
+void brd_owner_close(struct bread *b);
