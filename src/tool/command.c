@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Tools that are programs: the arguments come as one JSON object on standard
+ * input, the answer is JSON lines on standard output. Each line is a value on the
+ * way, the last one is the result; no line is "no value".
+ *
+ *   command: ["./add.py", "--fast"]
+ *   command: { run: ["./add.py"], env: { LANG: C }, cwd: . }
+ *
+ * An exit status that is not 0 is a failure. Its text is the "error" of the last
+ * line, if that is an object with one ({"error":{"code","message","context"}} or
+ * a string), else the last line of standard error. No shell is involved. When the run is
+ * cancelled the program gets SIGTERM, half a second later SIGKILL.
+ *
+ * The environment is ours, plus BREAD_RUN_ID, BREAD_SESSION_ID, BREAD_AGENT_ID,
+ * BREAD_TOOL_CALL_ID and TRACEPARENT. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "loop/proc.h"
+#include "net/sse.h"
+#include "tool/internal.h"
+
+#define LINE_MAX_BYTES (8 * 1024 * 1024)
+
+extern char **environ;
+
+struct command {
+	struct bread_tool tool;
+	struct arena arena;
+	const char **argv, **env; /* env: what is added */
+	size_t env_count;
+	char *cwd;
+};
+
+struct command_call {
+	struct bread_tool_call *call;
+	struct bread_op op; /* of the process */
+	struct proc *proc;
+	struct line_reader lines;
+	struct buf last; /* the newest line */
+	struct arena arena;
+	const char *fault; /* what is wrong with its output; static */
+};
+
+/* ---- configuration ---- */
+
+static int read_argv(struct command *c, struct jval v, struct bread_err *err)
+{
+	size_t n = brd_json_count(v);
+	size_t i = 0;
+
+	if (brd_json_type(v) == JSON_STRING) {
+		c->argv = brd_arena_array(&c->arena, 2, sizeof(char *));
+		c->argv[0] = brd_json_strz(v, &c->arena);
+		return 0;
+	}
+	if (brd_json_type(v) != JSON_ARRAY || n == 0)
+		return brd_fail(err, BREAD_E_INVALID, "tool",
+			"command is a list: the program, then its arguments");
+	c->argv = brd_arena_array(&c->arena, n + 1, sizeof(char *));
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it); i++) {
+		if (brd_json_type(it.value) != JSON_STRING)
+			return brd_fail(err, BREAD_E_INVALID, "tool",
+				"command[%zu] is not a string; put it in quotes", i);
+		c->argv[i] = brd_json_strz(it.value, &c->arena);
+	}
+	return 0;
+}
+
+static int read_env(struct command *c, struct jval v, struct bread_err *err)
+{
+	c->env = brd_arena_array(&c->arena, brd_json_count(v) + 1, sizeof(char *));
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		struct bread_str name = brd_json_str(it.key, &c->arena);
+
+		if (brd_json_type(it.value) != JSON_STRING)
+			return brd_fail(err, BREAD_E_INVALID, "tool",
+				"command.env.%.*s is not a string; put it in quotes",
+				BRD_ARG(name));
+		c->env[c->env_count++] = brd_arena_strz(
+			&c->arena, brd_arena_printf(&c->arena, "%.*s=%s", BRD_ARG(name),
+					   brd_json_strz(it.value, &c->arena)));
+	}
+	return 0;
+}
+
+static int command_open(
+	struct bread_tool *t, struct bread_str options, const char *dir, struct bread_err *err)
+{
+	struct command *c = (struct command *)t;
+	struct jval v, cwd = { 0 };
+	int r;
+
+	if (brd_json_parse(&c->arena, brd_arena_copy(&c->arena, options), 0, &v, NULL))
+		return brd_fail(err, BREAD_E_INVALID, "tool", "command is not JSON");
+	if (brd_json_type(v) == JSON_OBJECT) {
+		r = read_argv(c, brd_json_get(v, "run"), err);
+		if (!r)
+			r = read_env(c, brd_json_get(v, "env"), err);
+		cwd = brd_json_get(v, "cwd");
+	} else {
+		r = read_argv(c, v, err);
+	}
+	c->cwd = brd_json_strz(cwd, &c->arena);
+	if (c->cwd && c->cwd[0] != '/' && dir)
+		c->cwd = brd_arena_strz(
+			&c->arena, brd_arena_printf(&c->arena, "%s/%s", dir, c->cwd));
+	else if (!c->cwd && dir)
+		c->cwd = brd_arena_strz(&c->arena, brd_str(dir));
+	if (r)
+		brd_arena_fini(&c->arena);
+	return r;
+}
+
+static void command_close(struct bread_tool *t)
+{
+	brd_arena_fini(&((struct command *)t)->arena);
+}
+
+/* ---- a call ---- */
+
+static void keep(struct command_call *cc, struct bread_str line)
+{
+	brd_buf_clear(&cc->last);
+	brd_buf_add(&cc->last, line);
+}
+
+static void on_line(void *arg, struct bread_str line)
+{
+	struct command_call *cc = arg;
+	struct bread_tool_call *call = cc->call;
+
+	if (cc->fault)
+		return;
+	cc->fault = brd_tool_result_fault(line);
+	keep(cc, line);
+	if (!cc->fault && call->on_partial && !call->op.canceled)
+		call->on_partial(call, line);
+}
+
+static bool on_out(void *arg, struct bread_str bytes)
+{
+	struct command_call *cc = arg;
+
+	if (brd_lines_feed(&cc->lines, bytes))
+		return true;
+	cc->fault = "a line of its output is over 8 MiB";
+	return false;
+}
+
+static struct bread_str last_line(struct bread_str text)
+{
+	struct bread_str line = { 0 };
+
+	text = brd_str_trim(text);
+	while (text.p)
+		line = brd_str_split(&text, '\n');
+	return brd_str_trim(line);
+}
+
+/* What a program that failed has to say. */
+static void take_failure(struct command_call *cc, int status)
+{
+	struct bread_tool_call *call = cc->call;
+	struct bread_str said = last_line(brd_proc_stderr(cc->proc));
+	struct jval v = { 0 };
+
+	if (!brd_json_parse(&cc->arena, brd_buf_str(&cc->last), 0, &v, NULL))
+		brd_tool_take_error(call, brd_json_get(v, "error"), &cc->arena);
+	if (!call->error_text && said.n)
+		call->error_text = brd_strndup(said);
+	if (!call->error_text && !call->op.canceled)
+		call->error_text = brd_strndup(
+			brd_arena_printf(&cc->arena, "the program ended with status %d", status));
+}
+
+static void call_end(struct command_call *cc, enum bread_code code, const struct bread_err *err)
+{
+	struct bread_tool_call *call = cc->call;
+
+	brd_proc_free(cc->proc);
+	brd_lines_fini(&cc->lines);
+	brd_buf_fini(&cc->last);
+	brd_arena_fini(&cc->arena);
+	free(cc);
+	bread_op_end(&call->op, code, err);
+}
+
+static void on_exit_(struct bread_op *op)
+{
+	struct command_call *cc = op->arg;
+	int status = brd_proc_status(cc->proc);
+	struct bread_err err = op->err;
+
+	brd_lines_finish(&cc->lines);
+	if (cc->fault) {
+		brd_fail(&err, BREAD_E_UPSTREAM, "tool", "%s", cc->fault);
+		cc->call->error_text = brd_strdup(cc->fault);
+	} else if (op->code == BREAD_OK && status == 0) {
+		if (cc->last.len)
+			cc->call->result = brd_buf_take(&cc->last, &cc->call->result_len);
+		call_end(cc, BREAD_OK, NULL);
+		return;
+	} else if (op->code == BREAD_OK || op->code == BREAD_E_CANCELED) {
+		take_failure(cc, status);
+		brd_fail(
+			&err, BREAD_E_UPSTREAM, "tool", "the program ended with status %d", status);
+	}
+	call_end(cc, op->code == BREAD_E_CANCELED ? BREAD_E_CANCELED : BREAD_E_UPSTREAM, &err);
+}
+
+static void on_cancel(struct bread_op *op, void *by)
+{
+	struct command_call *cc = by;
+
+	bread_op_cancel(&cc->op);
+}
+
+static const char **environment(struct command_call *cc, const struct command *c)
+{
+	const struct bread_tool_call *call = cc->call;
+	size_t n = 0, ours = 0;
+	const char **env;
+
+	while (environ[ours])
+		ours++;
+	env = brd_arena_array(&cc->arena, ours + c->env_count + 6, sizeof(char *));
+	for (size_t i = 0; i < ours; i++)
+		env[n++] = environ[i];
+	for (size_t i = 0; i < c->env_count; i++)
+		env[n++] = c->env[i];
+#define ADD(name, s) \
+	if ((s).n) \
+	env[n++] = brd_arena_printf(&cc->arena, name "=%.*s", BRD_ARG(s)).p
+	ADD("BREAD_RUN_ID", call->run_id);
+	ADD("BREAD_SESSION_ID", call->session_id);
+	ADD("BREAD_AGENT_ID", call->agent_id);
+	ADD("BREAD_TOOL_CALL_ID", call->call_id);
+	ADD("TRACEPARENT", call->traceparent);
+#undef ADD
+	return env;
+}
+
+static void command_start(struct bread_tool *t, struct bread_tool_call *call)
+{
+	struct command *c = (struct command *)t;
+	struct command_call *cc = brd_alloc(sizeof(*cc));
+	struct proc_spec spec = {
+		.argv = c->argv, .cwd = c->cwd, .input = call->args, .on_out = on_out, .arg = cc
+	};
+
+	cc->call = call;
+	brd_lines_init(&cc->lines, LINE_MAX_BYTES, on_line, cc);
+	brd_buf_init(&cc->last, LINE_MAX_BYTES + 1);
+	spec.env = environment(cc, c);
+	bread_op_begin(&call->op, on_cancel, cc);
+	bread_op_init(&cc->op, call->loop, on_exit_, cc);
+	cc->proc = brd_proc_start(call->loop, &spec, &cc->op);
+}
+
+const struct bread_tool_ops bread_tool_command = {
+	.name = "command",
+	.size = sizeof(struct command),
+	.open = command_open,
+	.close = command_close,
+	.start = command_start,
+};
