@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kinds of tools share. */
 #pragma once
+#include "base/jsonw.h"
 #include "tool/tool.h"
 
 /* NULL: it may be a result (JSON, or nothing); else what is wrong with it. */
