@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The one place that calls the tool seam: finds the kind, and checks what a tool
  * gives before a run sees it. */
-#include "tool/tool.h"
+#include "tool/internal.h"
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"
