@@ -23,6 +23,7 @@ struct loop {
 	/* the loop's thread only */
 	struct list ended; /* operations whose on_end is due */
 	struct list hooks;
+	struct list locals; /* newest first */
 	bool marked;
 	bool turning;
 	struct timer_slot *heap; /* from 1; heap[0] is not used */
@@ -41,6 +42,9 @@ struct loop {
 bool brd_timers_run(struct loop *l);
 /* ms until the first is due, 0 when it is; -1: there is none. */
 int64_t brd_timers_next(const struct loop *l);
+
+/* Frees what brd_loop_local made. */
+void brd_locals_free(struct loop *l);
 
 /* The operation that this link (in ended or ended_from) is part of gets its on_end. */
 void brd_op_deliver(struct list *link);

@@ -61,6 +61,7 @@ int brd_loop_new(struct loop **ret, struct bread_err *err)
 	pthread_mutex_init(&l->lock, NULL);
 	brd_list_init(&l->ended);
 	brd_list_init(&l->hooks);
+	brd_list_init(&l->locals);
 	brd_list_init(&l->posts);
 	brd_list_init(&l->ended_from);
 	l->owner = pthread_self();
@@ -313,6 +314,7 @@ void brd_loop_free(struct loop *l)
 		return;
 	brd_assert(!l->turning);
 	own(l);
+	brd_locals_free(l);
 	drain(l);
 	uv_run(&l->uv, UV_RUN_NOWAIT);
 	drain(l);
