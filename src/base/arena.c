@@ -87,7 +87,7 @@ static void *bump(struct arena *a, size_t n)
 	void *p;
 
 	brd_assert(n <= SIZE_MAX / 2);
-	n = (n + ALIGN - 1) & ~(ALIGN - 1);
+	n = n ? (n + ALIGN - 1) & ~(ALIGN - 1) : ALIGN;
 	if (n > left) {
 		if (a->block && (left > 1024 || n > BLOCK_MOST))
 			return own_block(a, n);

@@ -108,7 +108,8 @@ void brd_json_indent(struct jval v, struct buf *b)
 		lay_out_gap(&l, gap, v.text + t->at);
 		gap = lay_out(&l, v, t);
 	}
-	lay_out_gap(&l, gap, raw.p + raw.n);
+	if (!b->bad) /* else gap is not the last, and depth does not fit what follows */
+		lay_out_gap(&l, gap, raw.p + raw.n);
 }
 
 struct jval brd_json_copy(struct jval v, struct arena *a)

@@ -202,13 +202,31 @@ static size_t plain_run(const char *p, size_t n)
 	return n;
 }
 
+static void quote_plain(struct buf *b, struct bread_str s)
+{
+	char *to = b->data + b->len;
+
+	*to++ = '"';
+	if (s.n)
+		to = mempcpy(to, s.p, s.n);
+	*to++ = '"';
+	*to = 0;
+	b->len += s.n + 2;
+}
+
 void brd_json_quote(struct buf *b, struct bread_str s)
 {
-	brd_buf_grow(b, s.n + 2);
-	brd_buf_addc(b, '"');
-	for (size_t i = 0; i < s.n;) {
-		size_t n = plain_run(s.p + i, s.n - i);
+	size_t n = plain_run(s.p, s.n);
 
+	brd_buf_grow(b, s.n + 2);
+	if (b->bad)
+		return;
+	if (n == s.n) {
+		quote_plain(b, s);
+		return;
+	}
+	brd_buf_addc(b, '"');
+	for (size_t i = 0; i < s.n; n = plain_run(s.p + i, s.n - i)) {
 		brd_buf_addn(b, s.p + i, n);
 		i += n;
 		if (i < s.n)
