@@ -121,8 +121,8 @@ static bool unevaluated_properties(struct schema_check *c, const struct schema_o
 		if (schema_marked(c, seen, i))
 			continue;
 		if (r->unevaluated->never)
-			return brd_schema_fault_extra(c, at, r, "unevaluatedProperties",
-				schema_str(spot.key, &c->scratch));
+			return brd_schema_fault_extra(
+				c, at, r, "unevaluatedProperties", schema_decoded(c, spot.key));
 		if (!schema_charge(c, at, 1) ||
 			!brd_schema_eval(c, r->unevaluated, value, &spot, NULL))
 			return false;

@@ -58,6 +58,24 @@ void brd_schema_mark_all(struct schema_check *c, const struct schema_marks *m)
 		memset(c->bits + m->at, 0xff, m->words * sizeof(*c->bits));
 }
 
+struct schema_decoded {
+	const struct json_tok *tok; /* the key */
+	struct bread_str str;
+};
+
+struct bread_str brd_schema_decode(struct schema_check *c, struct jval v)
+{
+	struct schema_decoded *d =
+		brd_map_get(&c->decoded, (struct bread_str){ (const char *)&v.tok, sizeof(v.tok) });
+
+	if (d)
+		return d->str;
+	d = brd_arena_alloc(&c->scratch, sizeof(*d));
+	*d = (struct schema_decoded){ v.tok, brd_json_str(v, &c->scratch) };
+	brd_map_put(&c->decoded, (struct bread_str){ (const char *)&d->tok, sizeof(d->tok) }, d);
+	return d->str;
+}
+
 static bool value_equal(const struct schema_value *value, struct jval v, struct bread_str str)
 {
 	struct schema_decimal d;
@@ -79,21 +97,36 @@ static bool value_equal(const struct schema_value *value, struct jval v, struct 
 	}
 }
 
+/* Steps that a comparison with value takes. */
+static uint64_t effort(const struct schema_value *value, struct jval v, struct bread_str str)
+{
+	switch (v.tok->type) {
+	case JSON_STRING:
+		return 1 + (value->str.n == str.n ? str.n / 64 : 0);
+	case JSON_NUMBER:
+		return 1 + v.tok->len / 16;
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		return value->v.tok->skip + value->v.tok->len / 64;
+	default:
+		return 1;
+	}
+}
+
 static bool values_fit(struct schema_check *c, const struct schema_values *values, struct jval v,
 	const struct schema_spot *at)
 {
-	bool container = v.tok->type == JSON_ARRAY || v.tok->type == JSON_OBJECT;
 	struct bread_str str = { 0 };
 
 	if (v.tok->type == JSON_STRING) {
-		str = schema_str(v, &c->scratch);
+		str = schema_decoded(c, v);
 		if (values->by_str)
-			return brd_map_get(values->by_str, str) != NULL;
+			return schema_charge(c, at, str.n / 16) && brd_map_get(values->by_str, str);
 	}
 	for (size_t i = 0; i < values->n; i++) {
 		const struct schema_value *value = &values->list[i];
 
-		if (!schema_charge(c, at, container ? value->v.tok->skip : 1))
+		if (!schema_charge(c, at, effort(value, v, str)))
 			return false;
 		if (value_equal(value, v, str))
 			return true;
@@ -131,8 +164,6 @@ static bool eval_number(struct schema_check *c, const struct schema_number *r, s
 {
 	struct schema_decimal d = brd_schema_decimal(schema_raw(v));
 
-	if (!schema_charge(c, at, v.tok->len / 16))
-		return false;
 	for (int i = 0; i < BOUND_COUNT; i++)
 		if (r->lexeme[i].p && !bound_holds(i, brd_schema_decimal_cmp(&d, &r->bound[i])))
 			return fault_bound(c, at, i, r->lexeme[i], v);
@@ -171,7 +202,7 @@ static bool fits_pattern(struct schema_check *c, const struct schema_regex *patt
 static bool eval_string(struct schema_check *c, const struct schema_string *r, struct jval v,
 	const struct schema_spot *at)
 {
-	struct bread_str s = schema_str(v, &c->scratch);
+	struct bread_str s = schema_decoded(c, v);
 	size_t n;
 
 	if (!schema_charge(c, at, s.n / 64))
@@ -297,7 +328,7 @@ bool brd_schema_eval(struct schema_check *c, const struct schema_node *n, struct
 		return true;
 	if (n->never)
 		return brd_schema_fault(c, at, "false", "nothing is allowed here");
-	if (c->stop || !schema_charge(c, at, 1))
+	if (c->stop || !schema_charge(c, at, v.tok->type == JSON_NUMBER ? 1 + v.tok->len / 16 : 1))
 		return false;
 	if (c->depth >= SCHEMA_DEPTH)
 		return brd_schema_give_up(
@@ -333,6 +364,7 @@ static int64_t budget(const struct schema *s, struct jval v)
 static void check_fini(struct schema_check *c)
 {
 	brd_schema_matcher_free(c->matcher);
+	brd_map_fini(&c->decoded);
 	brd_arena_fini(&c->scratch);
 	free(c->bits);
 	free(c->entered);

@@ -31,7 +31,8 @@ struct schema_check {
 	bool tell; /* faults are wanted; else only yes or no */
 	struct schema_told told;
 	struct arena *out;    /* of the faults */
-	struct arena scratch; /* decoded strings and the like */
+	struct arena scratch; /* decoded strings */
+	struct map decoded;   /* address of a token with escapes: struct schema_decoded */
 	struct schema_matcher *matcher;
 	uint64_t *bits; /* a stack of schema_marks */
 	size_t bits_used, bits_cap;
@@ -39,7 +40,8 @@ struct schema_check {
 	struct schema_node **bound; /* by number of the dynamic anchor: the outermost */
 };
 
-#define SCHEMA_DEPTH 1500 /* nodes inside nodes; a frame takes up to 1 KiB */
+#define SCHEMA_DEPTH 4000 /* nodes inside nodes; some 300 bytes of stack each, 1.5 KiB under ASan \
+			   */
 
 bool brd_schema_eval(struct schema_check *c, const struct schema_node *n, struct jval v,
 	const struct schema_spot *at, struct schema_marks *m);
@@ -55,6 +57,17 @@ bool brd_schema_unevaluated(struct schema_check *c, const struct schema_node *n,
 /* The same, without telling faults: for what may fail without harm. */
 bool brd_schema_eval_quiet(struct schema_check *c, const struct schema_node *n, struct jval v,
 	const struct schema_spot *at, struct schema_marks *m);
+
+/* The value of a string with escapes; decoded once a check, so that memory stays in
+ * proportion to the instance however often it is looked at. */
+struct bread_str brd_schema_decode(struct schema_check *c, struct jval v);
+
+static inline struct bread_str schema_decoded(struct schema_check *c, struct jval v)
+{
+	if (v.tok->plain)
+		return (struct bread_str){ v.text + v.tok->at + 1, v.tok->len - 2 };
+	return brd_schema_decode(c, v);
+}
 
 /* Sets stop; false. */
 bool brd_schema_give_up(struct schema_check *c, const struct schema_spot *at, const char *why);

@@ -93,6 +93,11 @@ int brd_schema_bad(struct schema_compiler *c, struct jval v, const char *fmt, ..
 	return code;
 }
 
+int brd_schema_too_large(struct schema_compiler *c, const char *what)
+{
+	return brd_fail(c->err, BREAD_E_TOO_LARGE, "json schema", "the schema has %s", what);
+}
+
 static struct schema_res *resource_new(
 	struct schema_compiler *c, struct jval root, struct bread_str uri)
 {
@@ -112,6 +117,10 @@ static int id_of(
 
 	if (brd_json_type(id) != JSON_STRING)
 		return brd_schema_bad(c, id, "$id must be a string");
+	if (id.tok->len > SCHEMA_URI || base.n > SCHEMA_URI)
+		return brd_schema_too_large(c, "an $id that is too long");
+	if (c->s->n_res >= SCHEMA_RESOURCES)
+		return brd_schema_too_large(c, "too many parts with an $id");
 	*ret = brd_schema_uri(&c->s->arena, base, schema_text(c, id));
 	fragment = brd_schema_uri_cut(ret);
 	if (fragment.n)
@@ -152,14 +161,14 @@ static bool anchor_ok(struct bread_str s)
 }
 
 struct bread_str brd_schema_anchor_key(
-	struct schema_compiler *c, struct bread_str uri, struct bread_str name)
+	struct arena *a, const struct schema_res *res, struct bread_str name)
 {
-	char *p = schema_alloc(c, uri.n + name.n + 2);
+	char *p = brd_arena_alloc(a, sizeof(res->index) + name.n);
 
-	memcpy(p, uri.p, uri.n);
-	p[uri.n] = '#';
-	memcpy(p + uri.n + 1, name.p, name.n);
-	return (struct bread_str){ p, uri.n + name.n + 1 };
+	memcpy(p, &res->index, sizeof(res->index));
+	if (name.n)
+		memcpy(p + sizeof(res->index), name.p, name.n);
+	return (struct bread_str){ p, sizeof(res->index) + name.n };
 }
 
 /* The number of a dynamic anchor's name, the same in all resources. */
@@ -189,7 +198,7 @@ static int add_anchor(struct schema_compiler *c, struct schema_node *n, struct j
 			"letter or '_'");
 	a = schema_alloc(c, sizeof(*a));
 	*a = (struct schema_anchor){ n, dynamic };
-	key = brd_schema_anchor_key(c, n->res->uri, name);
+	key = brd_schema_anchor_key(&c->s->arena, n->res, name);
 	if (!brd_map_get(&c->anchors, key))
 		brd_map_put(&c->anchors, key, a);
 	if (dynamic) {
@@ -269,8 +278,7 @@ static struct schema_doc *parse(
 
 	c->bytes += text.n;
 	if (c->bytes > SCHEMA_BYTES) {
-		brd_fail(c->err, BREAD_E_TOO_LARGE, "json schema",
-			"the schema and what it refers to have over %zu bytes", SCHEMA_BYTES);
+		brd_schema_too_large(c, "too many bytes, with all that it refers to");
 		return NULL;
 	}
 	d->uri = uri;
@@ -312,6 +320,7 @@ static void compiler_fini(struct schema_compiler *c)
 	brd_map_fini(&c->anchors);
 	brd_map_fini(&c->dynamics);
 	brd_map_fini(&c->nodes);
+	brd_arena_fini(&c->scratch);
 }
 
 int brd_schema_new_with(struct schema **ret, struct bread_str text, schema_lookup lookup, void *arg,
@@ -325,8 +334,7 @@ int brd_schema_new_with(struct schema **ret, struct bread_str text, schema_looku
 	if (!err)
 		c.err = &own;
 	if (text.n > SCHEMA_BYTES)
-		return brd_fail(
-			err, BREAD_E_TOO_LARGE, "json schema", "over %zu bytes", SCHEMA_BYTES);
+		return brd_schema_too_large(&c, "too many bytes");
 	c.s = brd_alloc(sizeof(*c.s));
 	c.s->refs = 1;
 	c.s->text = brd_arena_copy(&c.s->arena, text);

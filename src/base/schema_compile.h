@@ -39,19 +39,30 @@ struct schema_compiler {
 	struct schema_doc *docs;
 	size_t bytes;         /* of all texts, against SCHEMA_BYTES */
 	struct map resources; /* absolute URI: struct schema_res */
-	struct map anchors;   /* URI#name: struct schema_anchor */
+	struct map anchors;   /* number of the resource, and name: struct schema_anchor */
 	struct map dynamics;  /* name of a $dynamicAnchor: its number, as a pointer */
 	struct map nodes;     /* address of a token: its node */
 	struct schema_pending *pending;
+	struct arena scratch; /* for one reference at a time */
+	size_t passed;        /* against SCHEMA_PASSED */
 };
 
-#define SCHEMA_BYTES ((size_t)16 * 1024 * 1024)
+/* What a schema may be: text with all that it refers to; one URI; resources; and
+ * members of containers that references pass on their way. Memory is up to some
+ * sixty times the text. */
+#define SCHEMA_BYTES ((size_t)4 * 1024 * 1024)
+#define SCHEMA_URI 2048
+#define SCHEMA_RESOURCES 10000
+#define SCHEMA_PASSED 50000000
 
 /* All of these return 0 or a code, or NULL, after filling in c->err. */
 
 /* Says that the value at v is wrong; names its place. Returns BREAD_E_INVALID. */
 __attribute__((format(printf, 3, 4))) int brd_schema_bad(
 	struct schema_compiler *c, struct jval v, const char *fmt, ...);
+
+/* Over a limit: returns BREAD_E_TOO_LARGE. */
+int brd_schema_too_large(struct schema_compiler *c, const char *what);
 
 /* The node for the schema at v, which belongs to res; compiled once. */
 struct schema_node *brd_schema_node(
@@ -70,9 +81,9 @@ int brd_schema_keyword(struct schema_compiler *c, struct schema_node *n, struct 
 int brd_schema_dialect(struct schema_compiler *c, struct schema_res *res, struct jval dialect,
 	const struct schema_res *parent);
 
-/* What an anchor is found by: "URI#name". */
+/* What an anchor is found by, in the arena. */
 struct bread_str brd_schema_anchor_key(
-	struct schema_compiler *c, struct bread_str uri, struct bread_str name);
+	struct arena *a, const struct schema_res *res, struct bread_str name);
 
 int brd_schema_resolve_all(struct schema_compiler *c);
 

@@ -117,6 +117,7 @@ static void write_missing(
 		const struct schema_prop *p = &o->props[k];
 		struct jval dflt = default_of(f, p->node);
 
+		f->steps--;
 		if (!dflt.tok)
 			continue;
 		f->steps -= 1 + v.tok->count;

@@ -42,7 +42,7 @@ static void add_pointer(struct schema_check *c, struct buf *b, const struct sche
 		add_pointer(c, b, at->outer);
 	brd_buf_addc(b, '/');
 	if (at->key.tok)
-		add_key(b, schema_str(at->key, &c->scratch));
+		add_key(b, schema_decoded(c, at->key));
 	else
 		brd_buf_addu(b, at->index);
 }

@@ -159,6 +159,7 @@ struct schema {
 	struct schema_node *root;
 	struct schema_map *maps;
 	struct schema_regex *regexes;
+	size_t regex_bytes; /* of all of them, compiled */
 	size_t n_nodes;
 	unsigned n_res, n_dynamic;
 	bool has_dynamic; /* some $dynamicRef is really dynamic */

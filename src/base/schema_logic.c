@@ -58,39 +58,75 @@ static void hear(struct verdicts *said, const struct schema_told *told)
 	brd_buf_add(&said->joined, told->fault.text);
 }
 
-static bool tell_verdicts(struct schema_check *c, const struct schema_spot *at, const char *keyword,
-	size_t n, struct verdicts *said)
+static void tell_verdicts(struct schema_check *c, const struct schema_spot *at, const char *keyword,
+	size_t n, const struct verdicts *said)
 {
-	if (said->nearest.have && said->nearest.depth > said->depth) {
-		if (!c->told.have || said->nearest.depth > c->told.depth)
+	if (said->nearest.have && (n == 1 || said->nearest.depth > said->depth)) {
+		if (!c->told.have)
 			c->told = said->nearest;
-		return false;
+		return;
 	}
-	if (!said->joined.len)
-		return brd_schema_fault(c, at, keyword, "none of the %zu alternatives fits", n);
-	return brd_schema_fault(
-		c, at, keyword, "none of the %zu alternatives fits: %s", n, said->joined.data);
+	brd_schema_fault(c, at, keyword, "none of the %zu alternatives fits%s%s", n,
+		said->joined.len ? ": " : "", said->joined.data);
 }
 
-/* All branches failed: again, listening to each. */
-static bool explain(struct schema_check *c, const struct schema_list *l, struct jval v,
-	const struct schema_spot *at, const char *keyword)
+/* One of the alternatives; what it says is heard when said is not NULL. */
+static bool listen(struct schema_check *c, const struct schema_node *n, struct jval v,
+	const struct schema_spot *at, struct schema_marks *m, struct verdicts *said)
 {
-	struct verdicts said = { .depth = brd_schema_spot_depth(at) };
-	struct schema_told before = c->told;
+	bool fits;
 
-	brd_buf_init(&said.joined, JOINED_MAX);
+	c->told.have = false;
+	fits = branch(c, n, v, at, m);
+	if (!fits && said && !c->stop)
+		hear(said, &c->told);
+	return fits;
+}
+
+/* Numbers from 1 of the first two that fit, or 0; the second is looked for when only
+ * one may fit. */
+static void try_all(struct schema_check *c, const struct schema_list *l, struct jval v,
+	const struct schema_spot *at, struct schema_marks *m, bool only_one, struct verdicts *said,
+	size_t found[2])
+{
 	for (size_t i = 0; i < l->n && !c->stop; i++) {
-		c->told.have = false;
-		if (!brd_schema_eval(c, l->list[i], v, at, NULL) && !c->stop)
-			hear(&said, &c->told);
+		if (!listen(c, l->list[i], v, at, m, said))
+			continue;
+		if (!found[0])
+			found[0] = i + 1;
+		else if (only_one)
+			found[1] = i + 1;
+		if (found[1] || (!only_one && !m))
+			return;
 	}
-	if (!c->stop) {
+}
+
+/* anyOf and oneOf. */
+static bool eval_alternatives(struct schema_check *c, const struct schema_list *l, struct jval v,
+	const struct schema_spot *at, struct schema_marks *m, bool only_one)
+{
+	const char *keyword = only_one ? "oneOf" : "anyOf";
+	struct schema_told before = c->told;
+	size_t found[2] = { 0 };
+	struct verdicts said;
+	bool tell = c->tell;
+
+	if (tell) {
+		said = (struct verdicts){ .depth = brd_schema_spot_depth(at) };
+		brd_buf_init(&said.joined, JOINED_MAX);
+	}
+	try_all(c, l, v, at, m, only_one, tell ? &said : NULL, found);
+	if (!c->stop)
 		c->told = before;
+	if (found[1])
+		brd_schema_fault(c, at, keyword,
+			"only one of the %zu alternatives may fit, but numbers %zu and %zu do",
+			l->n, found[0], found[1]);
+	else if (tell && !found[0] && !c->stop)
 		tell_verdicts(c, at, keyword, l->n, &said);
-	}
-	brd_buf_fini(&said.joined);
-	return false;
+	if (tell)
+		brd_buf_fini(&said.joined);
+	return found[0] && !found[1] && !c->stop;
 }
 
 static bool eval_all(struct schema_check *c, const struct schema_list *l, struct jval v,
@@ -100,42 +136,6 @@ static bool eval_all(struct schema_check *c, const struct schema_list *l, struct
 		if (!brd_schema_eval(c, l->list[i], v, at, m))
 			return false;
 	return true;
-}
-
-static bool eval_any(struct schema_check *c, const struct schema_list *l, struct jval v,
-	const struct schema_spot *at, struct schema_marks *m)
-{
-	bool fits = false;
-
-	for (size_t i = 0; i < l->n && !c->stop; i++) {
-		if (branch_quiet(c, l->list[i], v, at, m))
-			fits = true;
-		if (fits && !m)
-			return true;
-	}
-	if (fits && !c->stop)
-		return true;
-	return c->tell ? explain(c, l, v, at, "anyOf") : false;
-}
-
-static bool eval_one(struct schema_check *c, const struct schema_list *l, struct jval v,
-	const struct schema_spot *at, struct schema_marks *m)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < l->n && !c->stop; i++) {
-		if (!branch_quiet(c, l->list[i], v, at, m))
-			continue;
-		if (found)
-			return brd_schema_fault(c, at, "oneOf",
-				"only one of the %zu alternatives may fit, but numbers %zu and %zu "
-				"do",
-				l->n, found, i + 1);
-		found = i + 1;
-	}
-	if (found && !c->stop)
-		return true;
-	return c->tell ? explain(c, l, v, at, "oneOf") : false;
 }
 
 static bool eval_not(struct schema_check *c, const struct schema_node *n, struct jval v,
@@ -185,9 +185,9 @@ bool brd_schema_logic(struct schema_check *c, const struct schema_node *n, struc
 		return false;
 	if (r->all.n && !eval_all(c, &r->all, v, at, m))
 		return false;
-	if (r->any.n && !eval_any(c, &r->any, v, at, m))
+	if (r->any.n && !eval_alternatives(c, &r->any, v, at, m, false))
 		return false;
-	if (r->one.n && !eval_one(c, &r->one, v, at, m))
+	if (r->one.n && !eval_alternatives(c, &r->one, v, at, m, true))
 		return false;
 	if (r->no && !eval_not(c, r->no, v, at))
 		return false;

@@ -123,7 +123,7 @@ static bool eval_pairs(struct schema_check *c, const struct schema_object *r, st
 	size_t hint = 0;
 
 	for (size_t i = 0; i < v.tok->count; i++) {
-		struct bread_str name = schema_str(key, &c->scratch);
+		struct bread_str name = schema_decoded(c, key);
 		struct jval value = schema_next(key);
 		const struct schema_prop *p = find(r, name, &hint);
 		bool known = false;
@@ -184,7 +184,7 @@ static size_t distinct(struct schema_check *c, struct jval v)
 	size_t n;
 
 	for (size_t i = 0; i < v.tok->count; i++, key = schema_next(schema_next(key)))
-		brd_map_put(&seen, schema_str(key, &c->scratch), c);
+		brd_map_put(&seen, schema_decoded(c, key), c);
 	n = seen.count;
 	brd_map_fini(&seen);
 	return n;

@@ -18,7 +18,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define PATTERN_MAX ((size_t)64 * 1024) /* bytes of one pattern */
+#define PATTERN_MAX ((size_t)64 * 1024)         /* bytes of one pattern */
+#define COMPILED_MAX ((size_t)16 * 1024 * 1024) /* of all patterns of a schema */
 #define MATCH_LIMIT 20000
 #define DEPTH_LIMIT 2000
 #define HEAP_LIMIT 4096 /* KiB */
@@ -231,6 +232,7 @@ struct schema_regex *brd_schema_regex(
 {
 	struct schema_regex *r = NULL;
 	pcre2_code *code;
+	size_t size = 0;
 	struct buf b;
 
 	if (pattern.n > PATTERN_MAX) {
@@ -243,6 +245,13 @@ struct schema_regex *brd_schema_regex(
 	brd_buf_fini(&b);
 	if (!code)
 		return NULL;
+	pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+	s->regex_bytes += size;
+	if (s->regex_bytes > COMPILED_MAX) {
+		snprintf(why, n_why, "the patterns of the schema are too large together");
+		pcre2_code_free(code);
+		return NULL;
+	}
 	r = brd_arena_alloc(&s->arena, sizeof(*r));
 	*r = (struct schema_regex){ s->regexes, code, pattern };
 	s->regexes = r;

@@ -31,7 +31,7 @@ static struct schema_res *find_resource(
 	if (res)
 		return res;
 	if (get_text(c, uri, &text))
-		return brd_schema_document(c, text, uri);
+		return brd_schema_document(c, text, brd_arena_copy(&c->s->arena, uri));
 	brd_schema_bad(c, ref,
 		"nothing is known at \"%.*s\"; put that schema under $defs, or correct the "
 		"reference",
@@ -47,7 +47,7 @@ static struct bread_str unescape(struct schema_compiler *c, struct bread_str ste
 
 	if (!step.n || !memchr(step.p, '~', step.n))
 		return step;
-	out = schema_alloc(c, step.n);
+	out = brd_arena_alloc(&c->scratch, step.n);
 	for (size_t i = 0; i < step.n; i++) {
 		bool escaped = step.p[i] == '~' && i + 1 < step.n;
 
@@ -85,6 +85,11 @@ static struct schema_node *follow_pointer(struct schema_compiler *c, struct sche
 	while (rest.p) {
 		struct schema_node *n;
 
+		c->passed += brd_json_count(v);
+		if (c->passed > SCHEMA_PASSED) {
+			brd_schema_too_large(c, "too many references into large parts");
+			return NULL;
+		}
 		v = step_into(c, v, brd_str_split(&rest, '/'));
 		if (!v.tok) {
 			brd_schema_bad(c, ref, "there is nothing at %.*s", BRD_ARG(pointer));
@@ -101,7 +106,7 @@ static int resolve_anchor(struct schema_compiler *c, struct schema_pending *p,
 	struct schema_res *res, struct bread_str name, struct schema_node **ret)
 {
 	struct schema_anchor *a =
-		brd_map_get(&c->anchors, brd_schema_anchor_key(c, res->uri, name));
+		brd_map_get(&c->anchors, brd_schema_anchor_key(&c->scratch, res, name));
 
 	if (!a)
 		return brd_schema_bad(
@@ -118,17 +123,24 @@ static int resolve_anchor(struct schema_compiler *c, struct schema_pending *p,
 
 static int resolve_one(struct schema_compiler *c, struct schema_pending *p)
 {
-	struct bread_str uri =
-		brd_schema_uri(&c->s->arena, p->node->res->uri, schema_text(c, p->ref));
-	struct bread_str fragment = brd_schema_uri_cut(&uri);
-	struct schema_res *res = find_resource(c, uri, p->ref);
+	struct bread_str uri = schema_str(p->ref, &c->scratch), fragment;
+	struct schema_res *res = p->node->res;
 	struct schema_node *target = NULL;
 	int r = 0;
 
-	if (!res)
-		return BREAD_E_INVALID;
+	if (uri.n && uri.p[0] != '#') {
+		if (uri.n > SCHEMA_URI)
+			return brd_schema_too_large(c, "a reference that is too long");
+		uri = brd_schema_uri(&c->scratch, res->uri, uri);
+		fragment = brd_schema_uri_cut(&uri);
+		res = find_resource(c, uri, p->ref);
+		if (!res)
+			return c->err->code;
+	} else {
+		fragment = brd_schema_uri_cut(&uri);
+	}
 	if (fragment.n)
-		fragment = brd_schema_uri_decode(&c->s->arena, fragment);
+		fragment = brd_schema_uri_decode(&c->scratch, fragment);
 	if (!fragment.n)
 		target = res->node;
 	else if (fragment.p[0] == '/')
@@ -136,11 +148,8 @@ static int resolve_one(struct schema_compiler *c, struct schema_pending *p)
 	else
 		r = resolve_anchor(c, p, res, fragment, &target);
 	if (!target)
-		return r ? r : BREAD_E_INVALID;
-	if (p->dynamic)
-		p->node->logic->dynamic = target;
-	else
-		p->node->logic->ref = target;
+		return r ? r : c->err->code;
+	*(p->dynamic ? &p->node->logic->dynamic : &p->node->logic->ref) = target;
 	return 0;
 }
 
@@ -152,6 +161,7 @@ int brd_schema_resolve_all(struct schema_compiler *c)
 
 		c->pending = p->next;
 		r = resolve_one(c, p);
+		brd_arena_reset(&c->scratch);
 		if (r)
 			return r;
 	}
@@ -238,8 +248,7 @@ static int custom_dialect(struct schema_compiler *c, struct schema_res *res, str
 			BRD_ARG(uri));
 	c->bytes += text.n > SCHEMA_BYTES ? SCHEMA_BYTES : text.n;
 	if (c->bytes > SCHEMA_BYTES)
-		return brd_fail(c->err, BREAD_E_TOO_LARGE, "json schema",
-			"the schema and its meta-schemas have over %zu bytes", SCHEMA_BYTES);
+		return brd_schema_too_large(c, "too many bytes, with its meta-schemas");
 	if (brd_json_parse(&c->s->arena, text, 0, &meta, NULL))
 		return brd_schema_bad(
 			c, dialect, "the meta-schema \"%.*s\" is not JSON", BRD_ARG(uri));

@@ -45,11 +45,11 @@ static uint64_t hash_array(struct schema_check *c, struct jval v)
 /* true when a later pair has the same key: then this one's value does not count. */
 static bool overridden(struct schema_check *c, const struct hashed *keys, size_t i, size_t n)
 {
-	struct bread_str name = schema_str(keys[i].v, &c->scratch);
+	struct bread_str name = schema_decoded(c, keys[i].v);
 
 	for (size_t k = i + 1; k < n && keys[k].hash == keys[i].hash; k++) {
 		c->steps--;
-		if (c->steps < 0 || brd_str_eq(schema_str(keys[k].v, &c->scratch), name))
+		if (c->steps < 0 || brd_str_eq(schema_decoded(c, keys[k].v), name))
 			return true;
 	}
 	return false;
@@ -63,7 +63,7 @@ static uint64_t hash_object(struct schema_check *c, struct jval v)
 	uint64_t h = 5;
 
 	for (size_t i = 0; i < n; i++, key = schema_next(schema_next(key)))
-		keys[i] = (struct hashed){ brd_str_hash(schema_str(key, &c->scratch)), i, key };
+		keys[i] = (struct hashed){ brd_str_hash(schema_decoded(c, key)), i, key };
 	qsort(keys, n, sizeof(*keys), by_hash);
 	for (size_t i = 0; i < n; i++)
 		if (!overridden(c, keys, i, n))
@@ -84,7 +84,7 @@ static uint64_t hash_value(struct schema_check *c, struct jval v)
 		d = brd_schema_decimal(schema_raw(v));
 		return brd_schema_decimal_hash(&d);
 	case JSON_STRING:
-		return mix(2, brd_str_hash(schema_str(v, &c->scratch)));
+		return mix(2, brd_str_hash(schema_decoded(c, v)));
 	case JSON_ARRAY:
 		return hash_array(c, v);
 	case JSON_OBJECT:
