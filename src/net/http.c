@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking things up in a head that was read, and the words of the statuses. */
 #include "net/http.h"
+#include "net/http_chars.h"
 
 struct bread_str brd_http_get(const struct http_head *h, const char *name)
 {
@@ -11,23 +12,6 @@ struct bread_str brd_http_get(const struct http_head *h, const char *name)
 			return h->headers[i].value;
 	}
 	return (struct bread_str){ NULL, 0 };
-}
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
-/* The byte that %xx at p (of n bytes) stands for; -1: a bad one, or NUL. */
-static int escaped(const char *p, size_t n)
-{
-	int high = n < 3 ? -1 : hex(p[1]), low = n < 3 ? -1 : hex(p[2]);
-	int c = high << 4 | low;
-
-	return high < 0 || low < 0 || c == 0 ? -1 : c;
 }
 
 static bool unescape(struct bread_str in, bool form, struct arena *a, struct bread_str *ret)
@@ -45,7 +29,7 @@ static bool unescape(struct bread_str in, bool form, struct arena *a, struct bre
 		if (c == '+' && form)
 			c = ' ';
 		if (c == '%') {
-			c = escaped(in.p + i, in.n - i);
+			c = brd_http_escaped(in.p + i, in.n - i);
 			if (c < 0)
 				return false;
 			i += 2;

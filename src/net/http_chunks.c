@@ -7,6 +7,7 @@
  * body may be cut anywhere. */
 #include "net/http.h"
 #include <stdio.h>
+#include "net/http_chars.h"
 
 #define EXTENSION_MAX 256
 #define TRAILERS_MAX 8192
@@ -34,22 +35,9 @@ static bool go(struct http_chunks *c, enum chunk_state next)
 	return true;
 }
 
-static bool text_char(unsigned char ch)
-{
-	return (ch >= 0x20 && ch != 0x7f) || ch == '\t';
-}
-
-static int hex(unsigned char ch)
-{
-	return ch >= '0' && ch <= '9'   ? ch - '0'
-	       : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
-	       : ch >= 'A' && ch <= 'F' ? ch - 'A' + 10
-					: -1;
-}
-
 static bool on_size(struct http_chunks *c, unsigned char ch)
 {
-	int digit = hex(ch);
+	int digit = brd_http_hex(ch);
 
 	if (digit >= 0) {
 		if (c->digits++ == DIGITS_MAX || c->left >= CHUNK_MAX)
@@ -68,7 +56,7 @@ static bool on_extension(struct http_chunks *c, unsigned char ch)
 {
 	if (ch == '\r')
 		return go(c, CHUNK_SIZE_LF);
-	return text_char(ch) && c->line++ < EXTENSION_MAX;
+	return brd_http_text_char(ch) && c->line++ < EXTENSION_MAX;
 }
 
 static bool on_size_lf(struct http_chunks *c, unsigned char ch)
@@ -81,9 +69,7 @@ static bool on_trailer(struct http_chunks *c, unsigned char ch)
 {
 	if (ch == '\r')
 		return go(c, CHUNK_LAST_LF);
-	/* a line that begins with a colon or a blank has no name */
-	return text_char(ch) && !strchr(": \t", ch) && c->line++ < TRAILERS_MAX &&
-	       go(c, CHUNK_TRAILER_NAME);
+	return brd_http_token_char(ch) && c->line++ < TRAILERS_MAX && go(c, CHUNK_TRAILER_NAME);
 }
 
 static bool on_trailer_name(struct http_chunks *c, unsigned char ch)
@@ -92,14 +78,14 @@ static bool on_trailer_name(struct http_chunks *c, unsigned char ch)
 		return false;
 	if (ch == ':')
 		return go(c, CHUNK_TRAILER_VALUE);
-	return ch > 0x20 && ch < 0x7f;
+	return brd_http_token_char(ch);
 }
 
 static bool on_trailer_value(struct http_chunks *c, unsigned char ch)
 {
 	if (ch == '\r')
 		return go(c, CHUNK_TRAILER_LF);
-	return text_char(ch) && c->line++ < TRAILERS_MAX;
+	return brd_http_text_char(ch) && c->line++ < TRAILERS_MAX;
 }
 
 /* One byte that is no data; false: malformed. */

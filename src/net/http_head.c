@@ -8,6 +8,7 @@
  * once it is complete (but for its limits and line ends), so that the verdict
  * does not depend on how the bytes were cut on the way. */
 #include "net/http.h"
+#include "net/http_chars.h"
 
 #define BLANK_LINES_MAX 2 /* that may stand before a request line (RFC 9112 2.2) */
 #define METHOD_MAX 32
@@ -26,17 +27,10 @@ static int refuse(struct http_head *h, int status, const char *fault)
 	return -status;
 }
 
-static bool token_char(unsigned char c)
-{
-	static const uint32_t bits[4] = { 0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff };
-
-	return c < 128 && (bits[c >> 5] >> (c & 31) & 1);
-}
-
 static bool is_token(struct bread_str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		if (!token_char((unsigned char)s.p[i]))
+		if (!brd_http_token_char((unsigned char)s.p[i]))
 			return false;
 	}
 	return s.n > 0;
@@ -45,9 +39,7 @@ static bool is_token(struct bread_str s)
 static bool is_value(struct bread_str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-
-		if ((c < 0x20 && c != '\t') || c == 0x7f)
+		if (!brd_http_text_char((unsigned char)s.p[i]))
 			return false;
 	}
 	return true;
@@ -84,7 +76,7 @@ static ptrdiff_t line_end(struct bread_str in, size_t start, struct http_head *h
 		return 0;
 	if (in.p[start] == 0x16)
 		return refuse(h, 400, "This port speaks plain HTTP, and the request is TLS.");
-	if (!token_char((unsigned char)in.p[start]))
+	if (!brd_http_token_char((unsigned char)in.p[start]))
 		return refuse(h, 400, "The request line does not begin with a method.");
 	lf = memchr(in.p + start, '\n', left < most ? left : most);
 	if (!lf)
@@ -175,14 +167,21 @@ static int take_connection(struct reading *r, struct bread_str value)
 	return 0;
 }
 
-static int take_host(struct reading *r, struct bread_str value)
+static bool is_host(struct bread_str s)
 {
-	for (size_t i = 0; i < value.n; i++) {
-		unsigned char c = (unsigned char)value.p[i];
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
 
 		if (c <= 0x20 || c >= 0x7f || strchr("/?#@\\\"<>^`{|},", c))
-			return refuse(r->h, 400, "The Host header is not a host and a port.");
+			return false;
 	}
+	return true;
+}
+
+static int take_host(struct reading *r, struct bread_str value)
+{
+	if (!is_host(value))
+		return refuse(r->h, 400, "The Host header is not a host and a port.");
 	r->host = value;
 	r->hosts++;
 	return 0;
@@ -268,6 +267,8 @@ static int take_headers(struct reading *r, struct bread_str rest, struct arena *
 			return bad;
 		h->header_count++;
 	}
+	if (h->header_count == 0)
+		return 0;
 	h->headers = brd_arena_array(a, h->header_count, sizeof(*found));
 	memcpy(h->headers, found, h->header_count * sizeof(*found));
 	return 0;
@@ -332,23 +333,15 @@ static int cut_origin(struct reading *r, struct bread_str *target)
 											: 0;
 	size_t end = scheme;
 
-	if (!scheme)
-		return refuse(r->h, 400, "The target is neither a path nor an http URL.");
 	while (end < t.n && t.p[end] != '/' && t.p[end] != '?')
 		end++;
 	host = brd_sub(t, scheme, end - scheme);
+	if (!scheme || host.n == 0 || !is_host(host))
+		return refuse(r->h, 400, "The target is neither a path nor an http URL.");
 	if (r->hosts && !brd_str_ieq(host, r->host))
 		return refuse(r->h, 400, "The target and the Host header name different hosts.");
 	*target = brd_sub(t, end, t.n - end);
 	return 0;
-}
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
 }
 
 /* A %2F stays as it is: decoded, it could not be told from a slash that parts
@@ -370,10 +363,8 @@ static bool decode_path(struct bread_str in, struct arena *a, struct bread_str *
 			*p++ = *from.p;
 			continue;
 		}
-		if (from.n < 3 || hex(from.p[1]) < 0 || hex(from.p[2]) < 0)
-			return false;
-		c = hex(from.p[1]) << 4 | hex(from.p[2]);
-		if (c == 0)
+		c = brd_http_escaped(from.p, from.n);
+		if (c < 0)
 			return false;
 		if (c == '/') {
 			memcpy(p, "%2F", 3);

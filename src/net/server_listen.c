@@ -106,28 +106,36 @@ static void on_pause_end(struct timer *t)
 		uv_poll_start(&s->listeners[i].poll, UV_READABLE, on_listener);
 }
 
-/* No descriptor is left: make room, or use the spare one to refuse with. */
-static void on_no_files(struct http_listener *l)
+/* No descriptor is left, and it is not known whether anybody waits at all. The
+ * spare one finds out; then an idle connection makes room, or there is a refusal.
+ * true: somebody waited. */
+static bool on_no_files(struct http_listener *l)
 {
 	struct http_server *s = l->server;
+	struct sockaddr_storage from = { 0 };
+	socklen_t n = sizeof(from);
 	int fd;
 
-	log_warn("net.files",
-		"no file descriptor is left for a connection (%zu are open); raise the limit",
-		s->stats.open);
-	if (!brd_list_empty(&s->idle)) {
-		brd_listen_evict(s);
-		return;
-	}
 	if (s->reserve < 0) {
 		pause_listeners(s);
-		return;
+		return false;
 	}
 	close(s->reserve);
-	fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0)
-		turn_away(s, fd);
+	fd = accept4(l->fd, (void *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0) {
+		log_warn("net.files",
+			"no file descriptor is left for a connection (%zu are open); raise the "
+			"limit",
+			s->stats.open);
+		if (brd_list_empty(&s->idle)) {
+			turn_away(s, fd);
+		} else {
+			brd_listen_evict(s);
+			admit(s, fd, &from);
+		}
+	}
 	s->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
 }
 
 /* true: go on accepting */
@@ -136,8 +144,7 @@ static bool on_accept_failed(struct http_listener *l, int e)
 	switch (e) {
 	case EMFILE:
 	case ENFILE:
-		on_no_files(l);
-		return !brd_timer_active(&l->server->pause);
+		return on_no_files(l);
 	case ENOBUFS:
 	case ENOMEM:
 		log_warn("net.memory", "the system has no memory for a connection");
