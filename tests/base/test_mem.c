@@ -40,11 +40,42 @@ static void growing_keeps_what_was_there(void **state)
 	free(p);
 }
 
+/* So that a sanitizer's allocator gives NULL, too. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+static jmp_buf back;
+static size_t missed;
+
+static void on_empty(size_t wanted)
+{
+	missed = wanted;
+	longjmp(back, 1);
+}
+
+static void the_handler_hears_what_was_wanted(void **state)
+{
+	volatile size_t too_much = SIZE_MAX / 4;
+
+	brd_mem_handler(on_empty);
+	if (setjmp(back) == 0) {
+		free(brd_alloc(too_much));
+		fail();
+	}
+	brd_mem_handler(NULL);
+	assert_true(missed == too_much);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_zeroed),
 		cmocka_unit_test(copies_end_in_a_nul),
+		cmocka_unit_test(the_handler_hears_what_was_wanted),
 		cmocka_unit_test(growing_keeps_what_was_there),
 	};
 
