@@ -228,3 +228,13 @@ int64_t brd_topic_head(struct topic *t)
 	pthread_mutex_unlock(&t->lock);
 	return head;
 }
+
+bool brd_topic_begun(struct topic *t)
+{
+	bool begun;
+
+	pthread_mutex_lock(&t->lock);
+	begun = t->state != TOPIC_NEW;
+	pthread_mutex_unlock(&t->lock);
+	return begun;
+}

@@ -106,3 +106,4 @@ void brd_cursor_advance(struct cursor *c, size_t n);
 bool brd_cursor_failure(const struct cursor *c, struct bread_failure *ret);
 /* Where a publisher is at work: its last mark. -1: there is none. */
 int64_t brd_topic_head(struct topic *t);
+bool brd_topic_begun(struct topic *t); /* somebody has published, or still does */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Subscriptions: a run's crumbs as calls of a function.
+ *
+ * A subscription is a follower with a framing of its own, in which a frame is a
+ * crumb's fields and texts as they lie in memory. So subscriptions of one run
+ * share those frames as viewers share theirs, and replay, live and lag are one
+ * piece of code with what the wire does. */
+#include <stdlib.h>
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "crumb/crumb.h"
+#include "instance/follow.h"
+
+/* In front of each crumb's texts: type, json and, where it differs, public_json. */
+struct record {
+	size_t type, json, public_json;
+	int64_t seq;
+	uint32_t offset, offset_other;
+	unsigned flags;
+};
+
+static void add_record(struct bread_sink *s, const struct bread_crumb *c, int exact)
+{
+	bool same = c->public_json.p == c->json.p;
+	struct record r = { .type = c->type.n,
+		.json = c->json.n,
+		.public_json = same ? 0 : c->public_json.n,
+		.seq = c->seq,
+		.offset = c->offset,
+		.offset_other = c->offset_other,
+		.flags = c->flags };
+
+	bread_sink_add(s, (struct bread_str){ (const char *)&r, sizeof(r) });
+	bread_sink_add(s, c->type);
+	bread_sink_add(s, c->json);
+	if (!same)
+		bread_sink_add(s, c->public_json);
+}
+
+static const struct bread_framing records = { .name = "records", .crumb = add_record };
+
+struct bread_subscription {
+	struct follow *follow;
+	struct bread_subscriber to;
+	struct timer first;
+	bool calling; /* freed when the call is over */
+	bool gone;
+	char run_id[];
+};
+
+/* Reads the record at p; returns its length. */
+static size_t read_record(const char *p, struct bread_str run_id, struct bread_crumb *ret)
+{
+	struct record r;
+
+	memcpy(&r, p, sizeof(r));
+	p += sizeof(r);
+	*ret = (struct bread_crumb){ .run_id = run_id,
+		.type = { p, r.type },
+		.json = { p + r.type, r.json },
+		.seq = r.seq,
+		.offset = r.offset,
+		.offset_other = r.offset_other,
+		.flags = r.flags };
+	ret->public_json = ret->json;
+	if (r.public_json)
+		ret->public_json = (struct bread_str){ p + r.type + r.json, r.public_json };
+	return sizeof(r) + r.type + r.json + r.public_json;
+}
+
+static void subscription_free(struct bread_subscription *s)
+{
+	brd_timer_stop(&s->first);
+	brd_follow_free(s->follow);
+	free(s);
+}
+
+static void give(struct bread_subscription *s, struct iovec v)
+{
+	for (size_t at = 0; at < v.iov_len && !s->gone;) {
+		struct bread_crumb c;
+
+		at += read_record((char *)v.iov_base + at, brd_str(s->run_id), &c);
+		s->to.on_crumb(&c, s->to.arg);
+	}
+	if (!s->gone)
+		brd_follow_advance(s->follow, v.iov_len);
+}
+
+static void say_end(struct bread_subscription *s, enum follow_state state)
+{
+	struct bread_err err = { 0 };
+
+	if (state == FOLLOW_FAILED)
+		brd_follow_error(s->follow, &err);
+	s->gone = true;
+	s->to.on_end(err.code, &err, s->to.arg);
+}
+
+static void on_ready(void *arg)
+{
+	struct bread_subscription *s = arg;
+	enum follow_state state = FOLLOW_WAIT;
+	struct iovec v;
+
+	s->calling = true;
+	while (!s->gone && (state = brd_follow_peek(s->follow, &v)) == FOLLOW_BYTES)
+		give(s, v);
+	if (!s->gone && state != FOLLOW_WAIT)
+		say_end(s, state);
+	s->calling = false;
+	if (s->gone)
+		subscription_free(s);
+}
+
+static void on_first(struct timer *t)
+{
+	on_ready(brd_list_of(t, struct bread_subscription, first));
+}
+
+struct bread_subscription *bread_subscribe(
+	struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *to)
+{
+	struct follow_spec spec = { .framing = &records,
+		.flags = CURSOR_ALL | CURSOR_FULL,
+		.after = after < 0 ? 0 : after };
+	struct bread_subscription *s;
+	struct loop *l = bread_here(b);
+
+	if (run_id.n >= BREAD_RUN_ID_MAX)
+		run_id.n = BREAD_RUN_ID_MAX - 1; /* nobody has that id: it is not found */
+	s = brd_alloc(sizeof(*s) + run_id.n + 1);
+	if (run_id.n)
+		memcpy(s->run_id, run_id.p, run_id.n);
+	s->to = *to;
+	s->follow = brd_follow_new(b, l, brd_str(s->run_id), &spec, on_ready, s);
+	brd_timer_start(
+		&s->first, l, 0, on_first); /* nobody is called back from inside this call */
+	return s;
+}
+
+void bread_unsubscribe(struct bread_subscription *s)
+{
+	if (!s)
+		return;
+	s->gone = true;
+	if (!s->calling)
+		subscription_free(s);
+}
