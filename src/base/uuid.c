@@ -110,3 +110,16 @@ bool brd_id_ok(struct bread_str id)
 	}
 	return true;
 }
+
+bool brd_name_ok(struct bread_str name)
+{
+	if (name.n == 0 || name.n > 128 || name.p[0] < 'a' || name.p[0] > 'z')
+		return false;
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'))
+			return false;
+	}
+	return true;
+}

@@ -108,6 +108,16 @@ const struct conf_field brd_instance_fields[] = {
 };
 const size_t brd_instance_field_count = CONF_COUNT(brd_instance_fields);
 
+int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	struct instance_conf c = { 0 };
+	int r = brd_conf_read(brd_instance_fields, brd_instance_field_count, v, &c, doc, "", &a, err);
+
+	brd_arena_fini(&a);
+	return r;
+}
+
 int bread_configure(struct bread *b, struct bread_str json, struct bread_err *err)
 {
 	struct bread_str text = brd_arena_copy(&b->arena, json);

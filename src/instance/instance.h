@@ -3,9 +3,15 @@
  * interface: its loops, its hub, its store. */
 #pragma once
 #include "bread/instance.h"
+#include "config/conf.h"
 #include "loop/loop.h"
 #include "store/store.h"
 #include "transport/hub.h"
+
+/* What bread.yaml may say; and a check of one, with places in the messages. */
+extern const struct conf_field brd_instance_fields[];
+extern const size_t brd_instance_field_count;
+int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
 
 size_t brd_instance_loops(const struct bread *b);
 struct loop *brd_instance_loop(const struct bread *b, size_t i); /* 0: the driver's */

@@ -17,7 +17,7 @@ struct store_conf {
 };
 
 struct instance_conf {
-	struct jval store, transport, blob, providers, crumb_filter;
+	struct jval store, transport, blob, providers, crumb_filter, pipelines;
 	struct jval server, ingress, entrypoints, log; /* for those who stand above */
 	struct {
 		int64_t max;
@@ -94,8 +94,6 @@ void brd_registry_fini(struct bread *b);
 /* ---- config.c ---- */
 int brd_instance_open_parts(struct bread *b, struct bread_err *err); /* store, blobs, providers, filter */
 void brd_instance_close_parts(struct bread *b);
-extern const struct conf_field brd_instance_fields[];
-extern const size_t brd_instance_field_count;
 
 /* ---- loops.c ---- */
 int brd_loops_open(struct bread *b, struct bread_err *err);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding the project and loading it. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "cli/cli.h"
+
+int cli_enter(struct cli_args *a)
+{
+	const char *dir = cli_value(a, "cwd");
+	struct stat st;
+
+	if (!dir)
+		return 0;
+	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
+		cli_error("--cwd directory does not exist: %s", dir);
+		return EXIT_FAILED;
+	}
+	if (chdir(dir)) {
+		cli_error("--cwd directory cannot be entered: %s", dir);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+static void on_fault(const struct bread_err *err, void *arg)
+{
+	cli_error("%s: %s", err->where, err->text);
+}
+
+static void set_log(const struct project *p)
+{
+	struct arena a = { 0 };
+	struct jval log = brd_json_get(p->doc.root, "log");
+	enum log_level level;
+
+	if (brd_log_level_named(brd_json_str(brd_json_get(log, "level"), &a), &level))
+		brd_log_level(level);
+	brd_log_json(brd_json_bool(brd_json_get(log, "json"), false));
+	brd_arena_fini(&a);
+}
+
+int cli_load(struct cli_args *a, struct project *p, struct bread **ret)
+{
+	struct bread_err err = { 0 };
+	int r = cli_enter(a);
+
+	if (r)
+		return r;
+	if (brd_project_open(p, ".", &err))
+		return cli_fail(&err);
+	set_log(p);
+	r = bread_new(ret, &err);
+	if (!r)
+		r = brd_project_configure(p, *ret, &err);
+	if (!r)
+		r = brd_project_agents(p, *ret, on_fault, NULL, &err);
+	if (!r)
+		return 0;
+	bread_free(*ret);
+	*ret = NULL;
+	brd_project_close(p);
+	return cli_fail(&err);
+}

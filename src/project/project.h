@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A project: a folder with bread.yaml and agents/ (architecture.md 6).
+ *
+ *   bread.yaml
+ *   agents/ID/agent.yaml    agents/ID/prompt.md    agents/ID/tools/NAME.yaml
+ *
+ * Loading reads the files, checks each with places in the messages, and gives
+ * the instance what they say; everything a file can say, a program can say
+ * through the same functions. */
+#pragma once
+#include "config/yaml.h"
+#include "instance/instance.h"
+
+struct project {
+	struct arena arena;
+	char *dir;           /* as given */
+	struct yaml_doc doc; /* bread.yaml */
+	char **agents;       /* ids, in the order of entrypoints */
+	size_t agent_count;
+	unsigned faults;     /* agents and tools that could not be used */
+};
+
+/* Hears of each agent or tool that cannot be used (a sentence with file, line and
+ * column); loading goes on without it. */
+typedef void project_fault(const struct bread_err *err, void *arg);
+
+/* Reads bread.yaml alone. BREAD_E_NOT_FOUND: there is none (names the folder and `bread init`). */
+int brd_project_open(struct project *p, const char *dir, struct bread_err *err);
+void brd_project_close(struct project *p);
+
+/* Configures b from it: before bread_start. */
+int brd_project_configure(struct project *p, struct bread *b, struct bread_err *err);
+/* Registers all agents; also again later, on a running instance. What is no longer
+ * there is removed. A name that can never be one is an error of the whole. */
+int brd_project_agents(struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err);
+
+/* `server:`, `ingress:` as JSON; empty when not there. */
+struct bread_str brd_project_part(const struct project *p, const char *key);
