@@ -177,7 +177,7 @@ static bool string(struct parser *ps)
 		} else if ((unsigned char)*p < 0x20) {
 			return fault(ps, p, "a control character must be escaped");
 		} else {
-			n = brd_utf8_char(p, (size_t)(end - p), NULL);
+			n = brd_utf8_wide(p, (size_t)(end - p));
 			if (n == 0)
 				return fault(ps, p, "this byte is no UTF-8");
 		}

@@ -194,7 +194,7 @@ static size_t plain_run(const char *p, size_t n)
 		i = (size_t)(scan_plain(p + i, p + n) - p);
 		if (i == n || (unsigned char)p[i] < 0x80)
 			return i;
-		len = brd_utf8_char(p + i, n - i, NULL);
+		len = brd_utf8_wide(p + i, n - i);
 		if (len == 0)
 			return i;
 		i += len;

@@ -153,7 +153,8 @@ static struct lead lead_of(unsigned char c)
 	return (struct lead){ 4, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf };
 }
 
-size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad)
+/* Any character, step by step; what it breaks off at is *ret_bad. */
+static size_t walk_char(const char *p, size_t n, size_t *ret_bad)
 {
 	struct lead l = lead_of((unsigned char)p[0]);
 	unsigned char low = l.low, high = l.high;
@@ -172,6 +173,36 @@ size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad)
 	if (ret_bad)
 		*ret_bad = i;
 	return 0;
+}
+
+static inline bool follows(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Most characters of two and three bytes need no table. */
+size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad)
+{
+	unsigned char c = (unsigned char)p[0];
+
+	if (n >= 3 && c > 0xe0 && c < 0xf0 && c != 0xed && follows(p[1]) && follows(p[2]))
+		return 3;
+	if (n >= 2 && c >= 0xc2 && c < 0xe0 && follows(p[1]))
+		return 2;
+	return walk_char(p, n, ret_bad);
+}
+
+size_t brd_utf8_wide(const char *p, size_t n)
+{
+	size_t i = 0, len;
+
+	while (i < n && (unsigned char)p[i] >= 0x80) {
+		len = brd_utf8_char(p + i, n - i, NULL);
+		if (len == 0)
+			break;
+		i += len;
+	}
+	return i;
 }
 
 /* Bytes at the front of s that are ASCII, eight at a time. */
@@ -193,18 +224,16 @@ static size_t ascii_run(struct bread_str s)
 
 bool brd_utf8_ok(struct bread_str s)
 {
-	for (size_t i = 0; i < s.n;) {
-		size_t n = ascii_run(brd_sub(s, i, s.n - i));
+	size_t i = 0, n;
 
+	if (s.n == 0)
+		return true;
+	do {
+		i += ascii_run(brd_sub(s, i, s.n - i));
+		n = brd_utf8_wide(s.p + i, s.n - i);
 		i += n;
-		if (i == s.n)
-			break;
-		n = brd_utf8_char(s.p + i, s.n - i, NULL);
-		if (n == 0)
-			return false;
-		i += n;
-	}
-	return true;
+	} while (n > 0);
+	return i == s.n;
 }
 
 size_t brd_utf16_len(struct bread_str s)
@@ -238,7 +267,7 @@ size_t brd_utf8_open(struct bread_str s)
 		const char *p = s.p + (s.n - back);
 		size_t bad = 0;
 
-		if (((unsigned char)*p & 0xc0) == 0x80)
+		if (follows(*p))
 			continue; /* the middle of a character */
 		if (lead_of((unsigned char)*p).len > back && !brd_utf8_char(p, back, &bad) &&
 			bad == back)

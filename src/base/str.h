@@ -54,6 +54,9 @@ bool brd_utf8_ok(struct bread_str s);
  * *ret_bad (may be NULL) is how many bytes one U+FFFD stands for. */
 size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad);
 
+/* Bytes at the front that are whole characters beyond ASCII. */
+size_t brd_utf8_wide(const char *p, size_t n);
+
 /* Length in UTF-16 units, as JavaScript counts; bytes that are no UTF-8 count one each. */
 size_t brd_utf16_len(struct bread_str s);
 

@@ -124,6 +124,16 @@ static void knows_utf8(void **state)
 {
 	for (size_t i = 0; i < sizeof(utf8) / sizeof(*utf8); i++)
 		assert_int_equal(brd_utf8_ok(brd_str(utf8[i].text)), utf8[i].ok);
+	assert_true(brd_utf8_ok(NOTHING));
+}
+
+static void wide_characters_are_skipped_as_a_run(void **state)
+{
+	assert_int_equal(brd_utf8_wide("\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80z", 10), 9);
+	assert_int_equal(brd_utf8_wide("\xc3\xa9\xed\xa0\x80", 5), 2);
+	assert_int_equal(brd_utf8_wide("\xc3\xa9\xe6\x97", 4), 2);
+	assert_int_equal(brd_utf8_wide("a", 1), 0);
+	assert_int_equal(brd_utf8_wide("", 0), 0);
 }
 
 static size_t bad_at(const char *z)
@@ -192,6 +202,7 @@ int main(void)
 		cmocka_unit_test(hashes_as_fnv_1a),
 		cmocka_unit_test(counts_edits),
 		cmocka_unit_test(knows_utf8),
+		cmocka_unit_test(wide_characters_are_skipped_as_a_run),
 		cmocka_unit_test(says_what_one_replacement_stands_for),
 		cmocka_unit_test(counts_utf16_units),
 		cmocka_unit_test(cuts_between_characters),
