@@ -101,9 +101,14 @@ static bool uv_wants_to_run(const struct loop *l)
 
 int64_t brd_loop_next_timer(struct loop *l)
 {
+	int64_t ours = brd_timers_next(l);
+	int theirs;
+
 	if (l->marked || !brd_list_empty(&l->ended) || uv_wants_to_run(l))
 		return 0;
-	return brd_timers_next(l);
+	uv_update_time(&l->uv);
+	theirs = uv_backend_timeout(&l->uv);
+	return theirs < 0 || (ours >= 0 && ours < theirs) ? ours : theirs;
 }
 
 /* ---- from other threads ---- */
