@@ -6,9 +6,9 @@
 
 /* word: "memory", "sqlite"; url: what follows. BREAD_E_INVALID: names the words there are. */
 int brd_store_open(struct bread_store **ret, struct bread_str word, struct bread_str url,
-        struct bread_str options, struct bread_err *err);
+	struct bread_str options, struct bread_err *err);
 int brd_store_open_ops(struct bread_store **ret, const struct bread_store_ops *ops,
-        struct bread_str url, struct bread_str options, struct bread_err *err);
+	struct bread_str url, struct bread_str options, struct bread_err *err);
 void brd_store_close(struct bread_store *s); /* NULL, too */
 void brd_store_commit(struct bread_store *s, struct bread_tx *tx);
 void brd_store_read(struct bread_store *s, struct bread_read *r);

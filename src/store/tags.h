@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Tags of sessions and runs: JSON objects, and what it means that one matches.
+ * Every store asks here, so that all of them agree. */
+#pragma once
+#include <stdbool.h>
+#include "base/arena.h"
+#include "bread/types.h"
+
+/* tags has key with this value (a string, or anything else as its JSON text); with
+ * value.p NULL: it has no such key. scratch is used and reset. */
+bool brd_tag_matches(
+	struct arena *scratch, struct bread_str tags, struct bread_str key, struct bread_str value);
+
+/* Every pair of want is in tags. An empty want, and {}, match all. */
+bool brd_tags_match_all(struct arena *scratch, struct bread_str tags, struct bread_str want);
