@@ -20,13 +20,21 @@
 
 #define PATTERN_MAX ((size_t)64 * 1024)         /* bytes of one pattern */
 #define COMPILED_MAX ((size_t)16 * 1024 * 1024) /* of all patterns of a schema */
+/* Backtracking for one place: as much as honest patterns need, which is some for each
+ * byte, and no more than some 40 ms. */
 #define MATCH_LIMIT 20000
-#define DEPTH_LIMIT 2000
-#define HEAP_LIMIT 4096 /* KiB */
-#define WINDOW 256      /* places where a match may begin, at a time; doubled while quick */
-#define WINDOW_WORK ((size_t)4 * 1024 * 1024) /* places times bytes that a first window may try */
-#define STEP_NS 32                            /* what a step of a check takes, roughly */
-#define FREE_NS 20000                         /* a match up to this long costs only by its length */
+#define MATCH_LIMIT_BYTE 32
+#define MATCH_LIMIT_MAX 4000000
+#define HEAP_LIMIT 65536 /* KiB, for as long as a match takes */
+
+/* Places where a match may begin, at a time: so many that backtracking at its limit in
+ * all of them is bounded. Doubled while that is quick. */
+#define WINDOW 256
+#define WINDOW_WORK 4000000
+
+#define STEP_NS 32        /* what a step of a check takes, roughly */
+#define FREE_NS 20000     /* a match up to this long costs only by its length */
+#define PASS_NS 4         /* for each byte: it was passed once, perhaps looking for one letter */
 #define CHARGE_MAX 200000 /* a thread that was put to sleep has not matched all the while */
 
 struct schema_regex {
@@ -275,11 +283,8 @@ static struct schema_matcher *matcher_new(void)
 
 	m->data = pcre2_match_data_create(1, NULL);
 	m->context = pcre2_match_context_create(NULL);
-	if (m->context) {
-		pcre2_set_match_limit(m->context, MATCH_LIMIT);
-		pcre2_set_depth_limit(m->context, DEPTH_LIMIT);
+	if (m->context)
 		pcre2_set_heap_limit(m->context, HEAP_LIMIT);
-	}
 	return m;
 }
 
@@ -300,19 +305,35 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Matches that begin in [from, from + window). */
+/* Matches that begin in [from, from + window). Returns what PCRE2 says. */
 static int match_window(struct schema_matcher *m, const pcre2_code *code, struct bread_str s,
-	size_t from, size_t window, int64_t *cost)
+	size_t from, size_t window, int64_t *ret_ns)
 {
-	int64_t start = now_ns(), took, charge;
+	int64_t start = now_ns();
 	int r;
 
 	pcre2_set_offset_limit(m->context, from + window - 1);
 	r = pcre2_match(code, (PCRE2_SPTR)s.p, s.n, from, PCRE2_NO_UTF_CHECK, m->data, m->context);
-	took = now_ns() - start;
-	charge = took > FREE_NS ? took / STEP_NS : 0;
-	*cost = 8 + (charge < CHARGE_MAX ? charge : CHARGE_MAX);
+	*ret_ns = now_ns() - start;
 	return r;
+}
+
+static int64_t charge(int64_t ns, size_t limit)
+{
+	int64_t steps = ns > FREE_NS ? ns / STEP_NS : 0, most = CHARGE_MAX + (int64_t)limit / 2;
+
+	return 8 + (steps < most ? steps : most);
+}
+
+static size_t set_limit(struct schema_matcher *m, size_t n)
+{
+	size_t limit = MATCH_LIMIT + MATCH_LIMIT_BYTE * n;
+
+	if (limit > MATCH_LIMIT_MAX)
+		limit = MATCH_LIMIT_MAX;
+	pcre2_set_match_limit(m->context, (uint32_t)limit);
+	pcre2_set_depth_limit(m->context, (uint32_t)limit);
+	return limit;
 }
 
 /* The start of the character that byte at belongs to. */
@@ -326,13 +347,15 @@ static size_t character(struct bread_str s, size_t at)
 static enum schema_match match_valid(
 	struct schema_matcher *m, const pcre2_code *code, struct bread_str s, int64_t *steps)
 {
-	size_t window = s.n < WINDOW_WORK / WINDOW ? WINDOW : WINDOW_WORK / s.n + 1;
+	size_t limit = set_limit(m, s.n), window = WINDOW_WORK / limit + 1;
 
+	if (window > WINDOW)
+		window = WINDOW;
 	for (size_t from = 0;;) {
-		int64_t cost;
-		int r = match_window(m, code, s, from, window, &cost);
+		int64_t ns;
+		int r = match_window(m, code, s, from, window, &ns);
 
-		*steps -= cost;
+		*steps -= charge(ns, limit);
 		if (r >= 0)
 			return SCHEMA_MATCH_YES;
 		if (r != PCRE2_ERROR_NOMATCH || *steps < 0)
@@ -340,7 +363,7 @@ static enum schema_match match_valid(
 		if (from + window > s.n)
 			return SCHEMA_MATCH_NO;
 		from = character(s, from + window);
-		if (cost <= 8 + (int64_t)(window / 16))
+		if (ns < FREE_NS + PASS_NS * (int64_t)s.n)
 			window *= 2;
 	}
 }

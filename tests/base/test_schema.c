@@ -122,9 +122,9 @@ static void a_fault_on_a_property_names_it(void **state)
 			"\"additionalProperties\":false}";
 
 	assert_string_equal(fault(s, "{}"), " required: the property \"path\" is missing");
-	assert_string_equal(
-		fault(s, "{\"path\":1,\"mdoe\":2}"), " additionalProperties: the property \"mdoe\" "
-						     "is not allowed; did you mean \"mode\"?");
+	assert_string_equal(fault(s, "{\"path\":1,\"mdoe\":2}"),
+		" additionalProperties: the property \"mdoe\" "
+		"is not allowed; did you mean \"mode\"?");
 	assert_string_equal(fault(s, "{\"path\":1,\"zzzzz\":2}"),
 		" additionalProperties: the property \"zzzzz\" is not allowed; allowed are "
 		"\"path\", "
@@ -319,6 +319,20 @@ static void a_hostile_pattern_is_given_up(void **state)
 	brd_buf_fini(&b);
 }
 
+static void an_honest_pattern_may_backtrack_along_a_long_text(void **state)
+{
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_buf_addc(&b, '"');
+	for (int i = 0; i < 10000; i++)
+		brd_buf_addz(&b, "word ");
+	brd_buf_addz(&b, "end\"");
+	assert_true(fits("{\"pattern\":\"^(?:\\\\w+\\\\s?|-)*$\"}", b.data));
+	assert_true(fits("{\"pattern\":\"(?:d|e| )+end$\"}", b.data));
+	brd_buf_fini(&b);
+}
+
 static void many_members_are_compared_quickly(void **state)
 {
 	struct buf b;
@@ -454,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_reference_to_itself_ends),
 		cmocka_unit_test(branching_without_end_is_given_up),
 		cmocka_unit_test(a_hostile_pattern_is_given_up),
+		cmocka_unit_test(an_honest_pattern_may_backtrack_along_a_long_text),
 		cmocka_unit_test(many_members_are_compared_quickly),
 		cmocka_unit_test(large_tables_find_their_properties),
 		cmocka_unit_test(a_repeated_key_is_checked_each_time),
