@@ -386,3 +386,25 @@ void brd_http_client_free(struct http_client *client)
 	uv_close((uv_handle_t *)client->timer, on_timer_closed);
 	free(client);
 }
+
+static void *client_make(struct loop *l)
+{
+	struct http_client *c = NULL;
+	struct bread_err err;
+	int r = brd_http_client_new(&c, l, &err);
+
+	brd_assert(r == 0);
+	return c;
+}
+
+static void client_drop(void *client)
+{
+	brd_http_client_free(client);
+}
+
+struct http_client *brd_http_client_of(struct loop *l)
+{
+	static const char key;
+
+	return brd_loop_local(l, &key, client_make, client_drop);
+}
