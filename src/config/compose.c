@@ -6,58 +6,13 @@
  * the places of what it names: a fault inside points at where the text stands.
  * After a fault the composer is only good for brd_compose_fini. */
 #include "config/compose.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"
+#include "config/fault.h"
 #include "config/scalar.h"
 
 #define CORE_TAG "tag:yaml.org,2002:"
-
-int brd_yaml_fault(struct bread_err *err, const char *file, struct yaml_place at,
-	enum bread_code code, const char *fmt, ...)
-{
-	struct bread_str name = brd_str(file);
-	char where[sizeof(err->where)], text[sizeof(err->text)], place[32] = "";
-	size_t room;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (at.line)
-		snprintf(place, sizeof(place), ":%u:%u", at.line, at.column);
-	/* of a long path its end is worth more than its beginning */
-	room = sizeof(where) - strlen(place) - 4;
-	if (name.n > room) {
-		size_t skip = name.n - room;
-
-		while (skip < name.n && (name.p[skip] & 0xc0) == 0x80)
-			skip++;
-		snprintf(where, sizeof(where), "...%s%s", name.p + skip, place);
-	} else {
-		snprintf(where, sizeof(where), "%s%s", file, place);
-	}
-	return brd_fail(err, code, where, "%s", text);
-}
-
-struct bread_str brd_yaml_show(struct bread_str s, struct arena *a)
-{
-	enum { SHOWN = 48 };
-	size_t n = brd_utf8_cut(s, SHOWN);
-	struct bread_str shown;
-	struct buf b;
-
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	brd_json_quote(&b, brd_sub(s, 0, n));
-	if (n < s.n) {
-		b.data[--b.len] = '\0'; /* the closing quote, which comes behind the dots */
-		brd_buf_addz(&b, "...\"");
-	}
-	shown = brd_arena_copy(a, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return shown;
-}
 
 #define fault(c, at, code, ...) brd_yaml_fault((c)->err, (c)->file, at, code, __VA_ARGS__)
 

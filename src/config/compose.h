@@ -66,10 +66,3 @@ int brd_compose_scalar(struct compose *c, const struct compose_node *n, struct b
 int brd_compose_begin(struct compose *c, const struct compose_node *n, bool map);
 void brd_compose_end(struct compose *c); /* the innermost that is open */
 int brd_compose_alias(struct compose *c, const struct compose_node *n);
-
-/* Fills err with file, place and text. */
-__attribute__((format(printf, 5, 6))) int brd_yaml_fault(struct bread_err *err, const char *file,
-	struct yaml_place at, enum bread_code code, const char *fmt, ...);
-
-/* A text from a file as it may stand in a message: JSON's escapes, cut. */
-struct bread_str brd_yaml_show(struct bread_str s, struct arena *a);

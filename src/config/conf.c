@@ -5,10 +5,9 @@
  * first fault ends the reading. Relies on the composer for keys that are given
  * twice; in an object that a program made the last one counts. */
 #include "config/conf.h"
-#include <stdio.h>
 #include "base/err.h"
-#include "config/compose.h"
 #include "config/conf_value.h"
+#include "config/fault.h"
 
 struct reader {
 	const struct yaml_doc *doc;
@@ -22,18 +21,14 @@ static int read_group(struct reader *rd, const struct conf_field *fields, size_t
 int brd_conf_fault(struct bread_err *err, const struct yaml_doc *doc, struct jval at,
 	const char *key, const char *fmt, ...)
 {
-	enum { KEY_SHOWN = 160 };
-	struct bread_str k = brd_str(key);
-	char text[sizeof(err->text)];
-	bool cut = k.n > KEY_SHOWN;
 	va_list ap;
+	int r;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	r = brd_yaml_vfault(err, doc ? doc->file : "configuration", brd_yaml_place(doc, at), key,
+		BREAD_E_INVALID, fmt, ap);
 	va_end(ap);
-	return brd_yaml_fault(err, doc ? doc->file : "configuration", brd_yaml_place(doc, at),
-		BREAD_E_INVALID, "%.*s%s%s%s", (int)brd_utf8_cut(k, KEY_SHOWN), k.n ? key : "",
-		cut ? "..." : "", k.n ? " " : "", text);
+	return r;
 }
 
 static int misfit(struct reader *rd, const struct conf_field *f, struct jval v, struct jval at,

@@ -5,8 +5,8 @@
  * as not set, as container files set them so. */
 #include <stdlib.h>
 #include "base/err.h"
-#include "config/compose.h"
 #include "config/conf_value.h"
+#include "config/fault.h"
 
 static int env_fault(const struct conf_field *f, const char *name, struct bread_str value,
 	enum conf_fit fit, struct arena *a, struct bread_err *err)

@@ -4,6 +4,13 @@
 #pragma once
 #include "config/conf.h"
 
+#define CONF_BOUNDED(f) ((f)->min != 0 || (f)->max != 0)
+
+struct conf_unit { /* of a size or a time */
+	const char *name;
+	int64_t factor;
+};
+
 enum conf_fit {
 	CONF_FITS,
 	CONF_MISFIT,   /* another type, out of bounds, not of the form */

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "config/compose.h"
+#include "config/fault.h"
 
 #define MARK(m) ((struct yaml_place){ (uint32_t)(m).line + 1, (uint32_t)(m).column + 1 })
 
