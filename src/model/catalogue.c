@@ -78,6 +78,9 @@ static const struct provider_entry entries[] = {
 
 static const struct bread_model_ops *const types[] = {
 	&bread_model_scripted,
+	&bread_model_anthropic,
+	&bread_model_openai,
+	&bread_model_ollama,
 };
 
 const struct provider_entry *brd_provider_catalogue(size_t *ret_count)

@@ -40,6 +40,7 @@ struct mstream {
 	bool touched; /* so was something that follows it: no silent retry any more */
 	bool ended;
 	bool has_calls;
+	uint64_t alive; /* counts what the provider said, pings aside: for the watchdog */
 };
 
 void brd_mstream_init(

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#include "model/openai/quirks.h"
+
+/* "messages" of Chat Completions. reasons: the model is one that reasons. */
+void brd_chat_messages(struct outgoing *o, const struct quirks *q, bool reasons);
