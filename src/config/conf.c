@@ -2,8 +2,8 @@
 /* Objects into structs, by tables of fields.
  *
  * A struct is filled whole: what the object does not give has its default. The
- * first fault ends the reading. Relies on the composer for keys that are given
- * twice; in an object that a program made the last one counts. */
+ * first fault ends the reading, unless all of them are asked for. Relies on the composer for keys
+ * that are given twice; in an object that a program made the last one counts. */
 #include "config/conf.h"
 #include "base/err.h"
 #include "config/conf_value.h"
@@ -13,7 +13,20 @@ struct reader {
 	const struct yaml_doc *doc;
 	struct arena *arena;
 	struct bread_err *err;
+	conf_heard *heard; /* NULL: the first fault ends the reading */
+	void *arg;
+	unsigned faults;
 };
+
+/* A fault that somebody has heard of is none any more. */
+static int told(struct reader *rd, int r)
+{
+	if (!r || !rd->heard)
+		return r;
+	rd->faults++;
+	rd->heard(rd->err, rd->arg);
+	return 0;
+}
 
 static int read_group(struct reader *rd, const struct conf_field *fields, size_t n, struct jval obj,
 	char *out, const char *base, bool given);
@@ -192,16 +205,18 @@ static int unknown_key(struct reader *rd, const struct conf_field *fields, size_
 static int check_keys(struct reader *rd, const struct conf_field *fields, size_t n, struct jval obj,
 	const char *base)
 {
-	for (struct json_iter it = brd_json_each(obj); brd_json_next(&it);) {
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(obj); !r && brd_json_next(&it);) {
 		struct bread_str key = brd_json_str(it.key, rd->arena);
 		bool known = brd_str_starts(key, BRD_STR("x-"));
 
 		for (size_t i = 0; i < n && !known; i++)
 			known = brd_str_is(key, fields[i].key);
 		if (!known)
-			return unknown_key(rd, fields, n, it.key, base);
+			r = told(rd, unknown_key(rd, fields, n, it.key, base));
 	}
-	return 0;
+	return r;
 }
 
 /* given: the group itself is there, so what it requires must be, too. */
@@ -218,7 +233,7 @@ static int read_group(struct reader *rd, const struct conf_field *fields, size_t
 	if (type == JSON_OBJECT)
 		r = check_keys(rd, fields, n, obj, base);
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = read_field(rd, &fields[i], obj, out, base, given);
+		r = told(rd, read_field(rd, &fields[i], obj, out, base, given));
 	return r;
 }
 
@@ -227,5 +242,35 @@ int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, vo
 {
 	bool given = doc || brd_json_type(obj) != JSON_NONE;
 
-	return read_group(&(struct reader){ doc, a, err }, fields, n, obj, out, base, given);
+	return read_group(&(struct reader){ .doc = doc, .arena = a, .err = err }, fields, n, obj,
+		out, base, given);
+}
+
+/* Room for the struct that the fields describe, and more. */
+static size_t span(const struct conf_field *fields, size_t n)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t end =
+			fields[i].offset +
+			(fields[i].type == CONF_GROUP ? span(fields[i].sub, fields[i].sub_count)
+						      : 64);
+
+		most = end > most ? end : most;
+	}
+	return most;
+}
+
+unsigned brd_conf_check(const struct conf_field *fields, size_t n, struct jval obj,
+	const struct yaml_doc *doc, const char *base, conf_heard *heard, void *arg)
+{
+	struct arena a = { 0 };
+	struct bread_err err = { 0 };
+	struct reader rd = { .doc = doc, .arena = &a, .err = &err, .heard = heard, .arg = arg };
+
+	told(&rd,
+		read_group(&rd, fields, n, obj, brd_arena_alloc(&a, span(fields, n)), base, true));
+	brd_arena_fini(&a);
+	return rd.faults;
 }

@@ -49,6 +49,11 @@ struct conf_field {
 int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, void *out,
         const struct yaml_doc *doc, const char *base, struct arena *a, struct bread_err *err);
 
+/* The same check, but hears every fault instead of the first; returns how many. */
+typedef void conf_heard(const struct bread_err *err, void *arg);
+unsigned brd_conf_check(const struct conf_field *fields, size_t n, struct jval obj,
+        const struct yaml_doc *doc, const char *base, conf_heard *heard, void *arg);
+
 /* Overrides from the environment: BREAD_SERVER_PORT for key "server.port". */
 int brd_conf_env(const struct conf_field *fields, size_t n, void *out, const char *base,
         struct arena *a, struct bread_err *err);
