@@ -26,6 +26,9 @@ size_t brd_answer_row_size(enum bread_read_kind kind)
 		return sizeof(struct bread_session_row);
 	case BREAD_READ_MESSAGES:
 		return sizeof(struct bread_message_row);
+	case BREAD_READ_CHECKPOINT:
+	case BREAD_READ_CHECKPOINTS:
+		return sizeof(struct bread_checkpoint_row);
 	case BREAD_READ_OWNERS:
 		return sizeof(struct bread_owner_row);
 	case BREAD_READ_DEFINITION:

@@ -19,7 +19,8 @@
 
 /* An instance with what we know about it in front. */
 struct store_box {
-	struct store_stats stats; /* atomics */
+	struct store_stats stats;      /* atomics */
+	bool commit_fails, read_fails; /* atomics: the last one did */
 	_Alignas(max_align_t) char instance[];
 };
 
@@ -120,12 +121,30 @@ static struct store_box *unhook(struct bread_op *op, const void *room, int64_t *
 	return core.box;
 }
 
-static void note(struct store_box *box, const char *what, const struct bread_op *op, int64_t us)
+/* One line when it begins to fail and one when it is well again: with a full disk
+ * every commit fails, and all for the same reason. */
+static void note_outcome(
+	struct store_box *box, bool *failing, const char *what, const struct bread_op *op)
 {
-	if (is_failure(op->code)) {
+	bool failed = is_failure(op->code);
+
+	if (failed)
 		add_to(&box->stats.failures, 1);
+	if (failed == __atomic_load_n(failing, __ATOMIC_RELAXED) ||
+		(!failed && op->code != BREAD_OK))
+		return;
+	if (__atomic_exchange_n(failing, failed, __ATOMIC_RELAXED) == failed)
+		return;
+	if (failed)
 		log_error("store.failed", "a %s failed: %s", what, op->err.text);
-	}
+	else
+		log_info("store.well", "a %s went well again", what);
+}
+
+static void note(struct store_box *box, bool *failing, const char *what, const struct bread_op *op,
+	int64_t us)
+{
+	note_outcome(box, failing, what, op);
 	if (us > SLOW_US)
 		log_warn("store.slow", "a %s took %lld ms; is the disk busy?", what,
 			(long long)(us / 1000));
@@ -139,7 +158,7 @@ static void on_commit_end(struct bread_op *op)
 
 	add_to(&box->stats.commits, 1);
 	add_to(&box->stats.commit_us, (uint64_t)us);
-	note(box, "commit", op, us);
+	note(box, &box->commit_fails, "commit", op, us);
 	if (op->on_end)
 		op->on_end(op);
 }
@@ -152,7 +171,7 @@ static void on_read_end(struct bread_op *op)
 
 	add_to(&box->stats.reads, 1);
 	add_to(&box->stats.read_us, (uint64_t)us);
-	note(box, "read", op, us);
+	note(box, &box->read_fails, "read", op, us);
 	if (op->on_end)
 		op->on_end(op);
 }

@@ -299,6 +299,7 @@ static void full_disk_is_told_and_gone_through(void **state)
 	kit_read(w->store, w->loop, &r); /* reading goes on */
 	assert_int_equal(r.count, 1);
 	bread_read_fini(&r);
+	assert_false(brd_store_healthy(w->store)); /* which does not make it well */
 	faulty_vfs_set(FAULT_NONE);
 	assert_int_equal(commit1(w, kit_session("after", 2, NULL)), BREAD_OK);
 	assert_true(brd_store_healthy(w->store));

@@ -17,7 +17,7 @@ struct row_kind {
 	size_t count;
 };
 extern const struct row_kind brd_mem_run, brd_mem_session, brd_mem_message, brd_mem_crumb,
-	brd_mem_node, brd_mem_owner, brd_mem_definition;
+	brd_mem_node, brd_mem_owner, brd_mem_definition, brd_mem_checkpoint;
 
 /* One block; free() frees it. */
 void *brd_mem_copy(const struct row_kind *k, const void *row);
@@ -70,8 +70,9 @@ struct mem_store {
 	struct bread_store store;
 	pthread_mutex_t lock;
 	struct map sessions, runs, messages, definitions, owners; /* by id */
-	struct list sessions_list, runs_list, open;               /* in order of creation */
-	struct mem_undo *undo; /* of the tx that is running, newest first */
+	struct map checkpoints;                     /* by id: struct bread_checkpoint_row */
+	struct list sessions_list, runs_list, open; /* in order of creation */
+	struct mem_undo *undo;                      /* of the tx that is running, newest first */
 };
 
 /* places.c */

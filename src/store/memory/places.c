@@ -119,6 +119,7 @@ void brd_mem_free_all(struct mem_store *m)
 		brd_mem_session_free(m, slot->value);
 	brd_map_fini(&m->sessions);
 	brd_map_fini(&m->messages);
+	free_values(&m->checkpoints, free);
 	free_values(&m->definitions, free);
 	free_values(&m->owners, free_owner);
 }

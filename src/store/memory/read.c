@@ -253,6 +253,43 @@ static void read_owners(struct mem_store *m, struct page *p)
 	free(all.at);
 }
 
+static void read_checkpoint(struct mem_store *m, struct page *p)
+{
+	struct bread_checkpoint_row *row = brd_map_get(&m->checkpoints, p->r->key);
+
+	if (row)
+		give(p, &brd_mem_checkpoint, row);
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct bread_checkpoint_row *x = *(void *const *)a, *y = *(void *const *)b;
+	size_t n = x->id.n < y->id.n ? x->id.n : y->id.n;
+
+	if (x->created_at != y->created_at)
+		return x->created_at < y->created_at ? -1 : 1;
+	return memcmp(x->id.p, y->id.p, n);
+}
+
+static void read_checkpoints(struct mem_store *m, struct page *p)
+{
+	struct mem_vec all = { 0 };
+	struct map_slot *slot;
+
+	for (size_t at = 0; brd_map_next(&m->checkpoints, &at, &slot);) {
+		struct bread_checkpoint_row *row = slot->value;
+
+		if (!p->r->key.n || brd_str_eq(row->run_id, p->r->key))
+			brd_mem_insert(&all, all.count, row);
+	}
+	if (all.count)
+		qsort(all.at, all.count, sizeof(*all.at), by_age);
+	for (size_t i = 0; i < all.count; i++)
+		if (!give(p, &brd_mem_checkpoint, all.at[i]))
+			break;
+	free(all.at);
+}
+
 static void (*const questions[])(struct mem_store *m, struct page *p) = {
 	[BREAD_READ_RUN] = read_run,
 	[BREAD_READ_RUNS] = read_runs,
@@ -262,6 +299,8 @@ static void (*const questions[])(struct mem_store *m, struct page *p) = {
 	[BREAD_READ_SESSION] = read_session,
 	[BREAD_READ_SESSIONS] = read_sessions,
 	[BREAD_READ_MESSAGES] = read_messages,
+	[BREAD_READ_CHECKPOINT] = read_checkpoint,
+	[BREAD_READ_CHECKPOINTS] = read_checkpoints,
 	[BREAD_READ_DEFINITION] = read_definition,
 	[BREAD_READ_OWNERS] = read_owners,
 	[BREAD_READ_UNFINISHED] = read_unfinished,
@@ -271,7 +310,7 @@ static void (*const questions[])(struct mem_store *m, struct page *p) = {
 static bool skips(enum bread_read_kind kind)
 {
 	return kind == BREAD_READ_SESSIONS || kind == BREAD_READ_MESSAGES ||
-	       kind == BREAD_READ_NODES;
+	       kind == BREAD_READ_NODES || kind == BREAD_READ_CHECKPOINTS;
 }
 
 void brd_mem_read(struct mem_store *m, struct bread_read *r)

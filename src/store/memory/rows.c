@@ -30,6 +30,12 @@ const struct row_kind brd_mem_crumb = KIND(crumb, crumb_texts);
 const struct row_kind brd_mem_node = KIND(node, node_texts);
 const struct row_kind brd_mem_owner = KIND(owner, owner_texts);
 
+static const size_t checkpoint_texts[] = { AT(checkpoint, id), AT(checkpoint, agent_id),
+	AT(checkpoint, run_id), AT(checkpoint, session_id), AT(checkpoint, tool_name),
+	AT(checkpoint, tool_call_id), AT(checkpoint, schema), AT(checkpoint, prompt),
+	AT(checkpoint, skill), AT(checkpoint, parent), AT(checkpoint, pending) };
+const struct row_kind brd_mem_checkpoint = KIND(checkpoint, checkpoint_texts);
+
 static const size_t definition_texts[] = { offsetof(struct mem_definition, key),
 	offsetof(struct mem_definition, value) };
 const struct row_kind brd_mem_definition = { sizeof(struct mem_definition), definition_texts, 2 };

@@ -24,6 +24,8 @@ enum undo_kind {
 	UNDO_NODE_ADDED, /* place: run, its last node is new */
 	UNDO_DEFINITION, /* place: the definition that was added */
 	UNDO_OWNER,      /* place: owner, old: row */
+	UNDO_CHECKPOINT, /* old: the row that was added */
+	UNDO_CLAIM,      /* old: the row that was taken away */
 	UNDO_DELETED,    /* place: session */
 };
 
@@ -262,6 +264,52 @@ static void set_owner(struct mem_store *m, struct bread_str id, const struct bre
 	o->row = row ? brd_mem_copy(&brd_mem_owner, row) : NULL;
 }
 
+/* ---- checkpoints ---- */
+
+static void take_away(struct mem_store *m, struct bread_checkpoint_row *row)
+{
+	brd_map_del(&m->checkpoints, row->id);
+	remember(m, UNDO_CLAIM, NULL, row);
+}
+
+static void put_checkpoint(struct mem_store *m, const struct bread_checkpoint_row *row)
+{
+	struct bread_checkpoint_row *before = brd_map_get(&m->checkpoints, row->id);
+	struct bread_checkpoint_row *copy = brd_mem_copy(&brd_mem_checkpoint, row);
+
+	if (before)
+		take_away(m, before);
+	brd_map_put(&m->checkpoints, copy->id, copy);
+	remember(m, UNDO_CHECKPOINT, NULL, copy);
+}
+
+static int claim(struct mem_store *m, const struct bread_rec *rec, struct bread_err *err)
+{
+	struct bread_checkpoint_row *row = brd_map_get(&m->checkpoints, rec->key);
+
+	if (!row)
+		return brd_fail(err, BREAD_E_CONFLICT, WHERE,
+			"checkpoint %.*s was answered already", BRD_ARG(rec->key));
+	take_away(m, row);
+	return 0;
+}
+
+/* Those of a run, or of a session: id is compared with that text of the row. */
+static void drop_checkpoints(
+	struct mem_store *m, size_t text, struct bread_str id, int64_t *affected)
+{
+	struct map_slot *slot;
+	struct mem_vec found = { 0 };
+
+	for (size_t at = 0; brd_map_next(&m->checkpoints, &at, &slot);)
+		if (brd_str_eq(*(struct bread_str *)((char *)slot->value + text), id))
+			brd_mem_insert(&found, found.count, slot->value);
+	for (size_t i = 0; i < found.count; i++)
+		take_away(m, found.at[i]);
+	*affected += (int64_t)found.count;
+	free(found.at);
+}
+
 /* ---- deleting ---- */
 
 static void out_of_maps(struct mem_store *m, struct mem_session *s)
@@ -274,7 +322,10 @@ static void out_of_maps(struct mem_store *m, struct mem_session *s)
 
 static void delete_session(struct mem_store *m, struct mem_session *s, int64_t *affected)
 {
+	int64_t dropped = 0;
+
 	*affected += s->row != NULL;
+	drop_checkpoints(m, offsetof(struct bread_checkpoint_row, session_id), s->id, &dropped);
 	out_of_maps(m, s);
 	remember(m, UNDO_DELETED, s, NULL);
 }
@@ -390,6 +441,13 @@ static void undo_one(struct mem_store *m, struct mem_undo *u)
 		free(((struct mem_owner *)u->place)->row);
 		((struct mem_owner *)u->place)->row = u->old;
 		break;
+	case UNDO_CHECKPOINT:
+		brd_map_del(&m->checkpoints, ((struct bread_checkpoint_row *)u->old)->id);
+		free(u->old);
+		break;
+	case UNDO_CLAIM:
+		brd_map_put(&m->checkpoints, ((struct bread_checkpoint_row *)u->old)->id, u->old);
+		break;
 	case UNDO_DELETED:
 		undo_deleted(m, u->place);
 		break;
@@ -403,6 +461,7 @@ static void keep_one(struct mem_store *m, struct mem_undo *u)
 	case UNDO_RUN:
 	case UNDO_NODE:
 	case UNDO_OWNER:
+	case UNDO_CLAIM:
 		free(u->old);
 		break;
 	case UNDO_DELETED:
@@ -456,6 +515,15 @@ static int apply(
 		return 0;
 	case BREAD_REC_OWNER_GONE:
 		set_owner(m, rec->key, NULL);
+		return 0;
+	case BREAD_REC_CHECKPOINT:
+		put_checkpoint(m, &rec->checkpoint);
+		return 0;
+	case BREAD_REC_CHECKPOINT_CLAIM:
+		return claim(m, rec, err);
+	case BREAD_REC_CHECKPOINT_DROP:
+		drop_checkpoints(
+			m, offsetof(struct bread_checkpoint_row, run_id), rec->key, &rec->affected);
 		return 0;
 	case BREAD_REC_SESSION_DELETE:
 		s = brd_mem_session_at(m, rec->key, false);

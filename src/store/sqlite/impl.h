@@ -77,9 +77,9 @@ int brd_sq_answer(struct sq_conn *c, struct bread_read *r); /* an SQLite code */
 
 /* What the threads tell each other. */
 struct sq_shared {
-	int healthy;    /* atomic */
-	int wal_frames; /* atomic: in the log after the last commit */
-	int commits;    /* atomic: grows */
+	int commits_fail, reads_fail; /* atomics: the last one did */
+	int wal_frames;               /* atomic: in the log after the last commit */
+	int commits;                  /* atomic: grows */
 };
 
 /* writer.c */

@@ -25,12 +25,9 @@ static void answer(struct sq_readers *p, struct sq_conn *c, struct bread_read *r
 	struct bread_err err = { 0 };
 	int code = BREAD_OK, rc = brd_sq_answer(c, r);
 
-	if (rc) {
+	if (rc)
 		code = brd_sq_fail(c, rc, &err);
-		__atomic_store_n(&p->shared->healthy, 0, __ATOMIC_RELAXED);
-	} else if (!__atomic_load_n(&p->shared->healthy, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&p->shared->healthy, 1, __ATOMIC_RELAXED);
-	}
+	__atomic_store_n(&p->shared->reads_fail, rc != 0, __ATOMIC_RELAXED);
 	bread_op_end_from(&r->op, code, &err);
 }
 

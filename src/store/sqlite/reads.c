@@ -20,6 +20,9 @@ enum {
 	R_SESSIONS,
 	R_SESSIONS_TAGGED,
 	R_MESSAGES,
+	R_CHECKPOINT,
+	R_CHECKPOINTS,
+	R_CHECKPOINTS_OF_RUN,
 	R_DEFINITION,
 	R_OWNERS,
 	R_UNFINISHED,
@@ -32,6 +35,9 @@ enum {
 	" error, options, tags, status, epoch, created_at, started_at, ended_at, input_tokens," \
 	" output_tokens, cancel_requested," \
 	" (SELECT max(seq) FROM crumbs WHERE run_id = bread_runs.id)"
+#define CHECKPOINT_COLUMNS \
+	"id, agent_id, run_id, session_id, tool_name, tool_call_id, schema, prompt, skill," \
+	" parent, pending, created_at"
 #define SESSION_COLUMNS "id, agent_id, tags, created_at, updated_at"
 
 /* ?1 session, ?2 agent, ?3 status, ?4 tag's key, ?5 tag's value, ?6 before, ?7 limit. The
@@ -60,6 +66,11 @@ const char *const brd_sq_read_sql[] = {
 			      " ORDER BY created_at, rowid LIMIT ?3 OFFSET ?2",
 	[R_MESSAGES] = "SELECT id, session_id, role, content, timestamp FROM session_messages"
 		       " WHERE session_id = ?1 ORDER BY timestamp, id LIMIT ?3 OFFSET ?2",
+	[R_CHECKPOINT] = "SELECT " CHECKPOINT_COLUMNS " FROM checkpoints WHERE id = ?1",
+	[R_CHECKPOINTS] = "SELECT " CHECKPOINT_COLUMNS " FROM checkpoints"
+			  " ORDER BY created_at, id LIMIT ?3 OFFSET ?2",
+	[R_CHECKPOINTS_OF_RUN] = "SELECT " CHECKPOINT_COLUMNS " FROM checkpoints WHERE run_id = ?1"
+				 " ORDER BY created_at, id LIMIT ?3 OFFSET ?2",
 	[R_DEFINITION] = "SELECT definition FROM bread_definitions WHERE hash = ?1",
 	[R_OWNERS] = "SELECT id, place, pid, pid_started, lease_until FROM bread_owners"
 		     " ORDER BY id LIMIT ?3",
@@ -142,6 +153,19 @@ static void message_row(struct answer *a, sqlite3_stmt *s)
 	row->timestamp = sqlite3_column_int64(s, 4);
 }
 
+static void checkpoint_row(struct answer *a, sqlite3_stmt *s)
+{
+	struct bread_checkpoint_row *row = brd_answer_row(a);
+	struct bread_str *const texts[] = { &row->id, &row->agent_id, &row->run_id,
+		&row->session_id, &row->tool_name, &row->tool_call_id, &row->schema, &row->prompt,
+		&row->skill, &row->parent, &row->pending };
+	int at = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		*texts[i] = text(a, s, at++);
+	row->created_at = sqlite3_column_int64(s, at);
+}
+
 static void owner_row(struct answer *a, sqlite3_stmt *s)
 {
 	struct bread_owner_row *row = brd_answer_row(a);
@@ -165,6 +189,8 @@ static const struct question {
 	[BREAD_READ_SESSION] = { R_SESSION, session_row },
 	[BREAD_READ_SESSIONS] = { R_SESSIONS, session_row },
 	[BREAD_READ_MESSAGES] = { R_MESSAGES, message_row },
+	[BREAD_READ_CHECKPOINT] = { R_CHECKPOINT, checkpoint_row },
+	[BREAD_READ_CHECKPOINTS] = { R_CHECKPOINTS, checkpoint_row },
 	[BREAD_READ_DEFINITION] = { R_DEFINITION, NULL },
 	[BREAD_READ_OWNERS] = { R_OWNERS, owner_row },
 	[BREAD_READ_UNFINISHED] = { R_UNFINISHED, run_row },
@@ -210,6 +236,8 @@ static int ask(struct sq_conn *c, const struct bread_read *r, sqlite3_stmt **ret
 		which = R_RUNS_OF_SESSION;
 	if (which == R_SESSIONS && f->tag_key.n)
 		which = R_SESSIONS_TAGGED;
+	if (which == R_CHECKPOINTS && r->key.n)
+		which = R_CHECKPOINTS_OF_RUN;
 	rc = brd_sq_stmt(c, which, ret);
 	if (rc)
 		return rc;

@@ -30,6 +30,9 @@ enum {
 	W_DEFINITION,
 	W_OWNER,
 	W_OWNER_GONE,
+	W_CHECKPOINT,
+	W_CLAIM,
+	W_DROP,
 	W_STALE,
 	W_DEL_MESSAGES, /* from here to W_DEL_SESSION in the order in which they must run */
 	W_DEL_CHECKPOINTS,
@@ -78,6 +81,11 @@ const char *const brd_sq_record_sql[] = {
 	[W_OWNER] = "INSERT OR REPLACE INTO bread_owners (id, place, pid, pid_started, lease_until)"
 		    " VALUES (?1, ?2, ?3, ?4, ?5)",
 	[W_OWNER_GONE] = "DELETE FROM bread_owners WHERE id = ?1",
+	[W_CHECKPOINT] = "INSERT OR REPLACE INTO checkpoints (id, agent_id, run_id, session_id,"
+			 " tool_name, tool_call_id, schema, prompt, skill, parent, pending,"
+			 " created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	[W_CLAIM] = "DELETE FROM checkpoints WHERE id = ?1",
+	[W_DROP] = "DELETE FROM checkpoints WHERE run_id = ?1",
 	[W_STALE] = "SELECT id, tags FROM sessions WHERE updated_at < ?1",
 	[W_DEL_MESSAGES] = "DELETE FROM session_messages WHERE session_id = ?1",
 	[W_DEL_CHECKPOINTS] = "DELETE FROM checkpoints WHERE session_id = ?1",
@@ -339,6 +347,35 @@ static struct sq_applied put_owner(struct sq_conn *c, struct bread_rec *rec, str
 	return inserted(brd_sq_run(s), err, "instance", row->id);
 }
 
+static struct sq_applied put_checkpoint(
+	struct sq_conn *c, const struct bread_checkpoint_row *row, struct bread_err *err)
+{
+	const struct bread_str must[] = { row->id, row->agent_id, row->run_id, row->session_id,
+		row->tool_name, row->tool_call_id, row->schema.n ? row->schema : BRD_STR("null") };
+	const struct bread_str may[] = { row->prompt, row->skill, row->parent, row->pending };
+	sqlite3_stmt *s;
+	int at = 1, rc = brd_sq_stmt(c, W_CHECKPOINT, &s);
+
+	if (rc)
+		return broken(rc);
+	for (size_t i = 0; i < sizeof(must) / sizeof(*must); i++)
+		brd_sq_bind(s, at++, must[i]);
+	for (size_t i = 0; i < sizeof(may) / sizeof(*may); i++)
+		brd_sq_bind_null(s, at++, may[i]);
+	sqlite3_bind_int64(s, at, row->created_at);
+	return inserted(brd_sq_run(s), err, "checkpoint", row->id);
+}
+
+static struct sq_applied claim(struct sq_conn *c, struct bread_rec *rec, struct bread_err *err)
+{
+	int rc = run_with_id(c, W_CLAIM, rec->key, &rec->affected);
+
+	if (!rc && !rec->affected)
+		return refuse(err, BREAD_E_CONFLICT, "checkpoint %.*s was answered already",
+			BRD_ARG(rec->key));
+	return broken(rc);
+}
+
 static int delete_session(struct sq_conn *c, struct bread_str id, int64_t *affected)
 {
 	int rc = 0;
@@ -427,6 +464,12 @@ static struct sq_applied apply(
 		return put_owner(c, rec, err);
 	case BREAD_REC_OWNER_GONE:
 		return broken(run_with_id(c, W_OWNER_GONE, rec->key, NULL));
+	case BREAD_REC_CHECKPOINT:
+		return put_checkpoint(c, &rec->checkpoint, err);
+	case BREAD_REC_CHECKPOINT_CLAIM:
+		return claim(c, rec, err);
+	case BREAD_REC_CHECKPOINT_DROP:
+		return broken(run_with_id(c, W_DROP, rec->key, &rec->affected));
 	case BREAD_REC_SESSION_DELETE:
 		return broken(delete_session(c, rec->key, &rec->affected));
 	case BREAD_REC_SESSION_CLEANUP:

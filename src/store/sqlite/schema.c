@@ -88,6 +88,7 @@ static const char own_tables[] =
 	" input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,"
 	" tags TEXT, options TEXT, input TEXT, output TEXT, files TEXT, error TEXT);"
 	"CREATE INDEX IF NOT EXISTS bread_runs_session ON bread_runs(session_id);"
+	"CREATE INDEX IF NOT EXISTS bread_checkpoints_run ON checkpoints(run_id);"
 	"CREATE INDEX IF NOT EXISTS bread_runs_open ON bread_runs(session_id) WHERE status < 3;"
 	"CREATE TABLE IF NOT EXISTS bread_nodes ("
 	" run_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,"

@@ -147,7 +147,6 @@ static int sqlite_open(struct bread_store *store, struct bread_str url, struct b
 	if (check_url(url, err) || read_options(&o, options, err))
 		return err->code;
 	s->path = brd_strndup(url);
-	s->shared.healthy = 1;
 	brd_sq_writer_init(&s->writer, &s->shared);
 	brd_sq_readers_init(&s->readers, &s->shared);
 	brd_sq_checkpointer_init(&s->checkpointer, &s->shared, &s->writer);
@@ -176,7 +175,10 @@ static void sqlite_read(struct bread_store *store, struct bread_read *r)
 
 static int sqlite_healthy(struct bread_store *store)
 {
-	return __atomic_load_n(&((struct sqlite_store *)store)->shared.healthy, __ATOMIC_RELAXED);
+	const struct sq_shared *shared = &((struct sqlite_store *)store)->shared;
+
+	return !__atomic_load_n(&shared->commits_fail, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&shared->reads_fail, __ATOMIC_RELAXED);
 }
 
 const struct bread_store_ops bread_store_sqlite = {

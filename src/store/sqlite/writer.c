@@ -178,7 +178,7 @@ static void write_batch(struct sq_writer *w, struct bread_tx *first)
 		fail_batch(&w->conn, first, rc);
 		brd_sq_rollback(&w->conn);
 	}
-	__atomic_store_n(&w->shared->healthy, end == BATCH_DONE, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->shared->commits_fail, end != BATCH_DONE, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&w->shared->commits, 1, __ATOMIC_RELAXED);
 	end_batch(first);
 }
