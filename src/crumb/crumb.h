@@ -25,6 +25,8 @@ enum crumb_type {
 	CRUMB_TOOL_RESULT,         /* tool:result */
 	CRUMB_TOOL_ERROR,          /* tool:error */
 	CRUMB_AGENT_ERROR,         /* agent:error */
+	CRUMB_HUMAN_REQUIRED, /* human:required */
+	CRUMB_HUMAN_RESUMED,  /* human:resumed */
 	CRUMB_ATTEMPT_VOID, /* agent:attempt:void, ours: text of the broken attempt before it does
 			       not count (C21) */
 	CRUMB_TYPES

@@ -49,6 +49,8 @@ BREAD_API struct bread_str bread_request_param(const struct bread_request *req, 
 BREAD_API struct bread_str bread_request_query(struct bread_request *req, const char *name);
 BREAD_API struct bread_str bread_request_header(const struct bread_request *req, const char *name);
 BREAD_API struct bread_str bread_request_body(const struct bread_request *req);
+/* 1 when it is an id that may come from outside: [A-Za-z0-9._:-]{1,128}. */
+BREAD_API int bread_id_ok(struct bread_str id);
 /* Memory that lives as long as the request. */
 BREAD_API void *bread_request_alloc(struct bread_request *req, size_t n);
 BREAD_API struct bread_str bread_request_printf(struct bread_request *req, const char *fmt, ...)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The bread dialect over HTTP: what the files of this folder share. Only public
+ * headers are used here. */
+#pragma once
+#include "bread/ext/ingress.h"
+#include "bread/json.h"
+
+struct ingress {
+	struct bread_ingress in;           /* first */
+	const struct bread_framing *first; /* for who accepts anything */
+};
+
+#define LIT(text) ((struct bread_str){ (text), sizeof(text) - 1 })
+#define LIST_MAX 10000 /* rows in one answer */
+
+/* framing.c */
+extern const struct bread_framing brd_ingress_ndjson, brd_ingress_sse;
+const struct bread_framing *brd_ingress_accepted(
+	struct bread_str accept, const struct bread_framing *first);
+int64_t brd_ingress_now(void); /* ms since 1970 */
+
+/* text.c */
+struct bread_str brd_ingress_str(const char *z); /* NULL gives the empty one */
+int brd_ingress_is(struct bread_str s, const char *z);
+int brd_ingress_number(struct bread_str s, int64_t *ret); /* digits and nothing else, up to 2^53 */
+void brd_ingress_put(struct bread_sink *s, const char *z);
+void brd_ingress_put_text(struct bread_sink *s, const char *key,
+	struct bread_str text); /* ,"key":"text" unless empty */
+void brd_ingress_put_raw(struct bread_sink *s, const char *key,
+	struct bread_str json); /* ,"key":json unless empty */
+void brd_ingress_put_int(struct bread_sink *s, const char *key, int64_t v); /* ,"key":v */
+void brd_ingress_reply(
+	struct bread_request *req, int status, struct bread_sink *s); /* JSON; frees s */
+void brd_ingress_reply_text_error(
+	struct bread_request *req, int status, const char *text); /* {"error":text} */
+
+/* A question to the store that a request waits for. */
+struct question {
+	struct bread_read read;
+	struct bread_request *req;
+	/* Answers the request. Not called when the store failed: that was answered. */
+	void (*on_rows)(struct question *q);
+};
+struct question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
+	struct bread_str key, void (*on_rows)(struct question *q));
+void brd_ingress_ask(struct question *q);
+
+/* The routes. */
+void brd_ingress_mount_agents(struct ingress *in);
+void brd_ingress_mount_run(struct ingress *in);
+void brd_ingress_mount_runs(struct ingress *in);
+void brd_ingress_mount_sessions(struct ingress *in);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting runs (bread-wire.md 3.1 to 3.3): with a stream of it as the answer, or
+ * with its id alone once it is on record.
+ *
+ * Bodies are taken as leniently as upstream does: what is no JSON counts as {}. */
+#include <stdlib.h>
+#include <string.h>
+#include "ingress/bread/internal.h"
+
+/* ---- what the body asks for ---- */
+
+/* A name that is not there, or not a text, is the empty one. */
+static struct bread_str text_of(struct bread_json *body, const char *path)
+{
+	return bread_json_string(body, path);
+}
+
+static struct bread_str object_of(const struct bread_json *body, const char *path)
+{
+	if (bread_json_type(body, path) != BREAD_JSON_OBJECT)
+		return (struct bread_str){ 0 };
+	return bread_json_raw(body, path);
+}
+
+static struct bread_str input_of(const struct bread_json *body)
+{
+	enum bread_json_type t = bread_json_type(body, "input");
+
+	return t == BREAD_JSON_NONE || t == BREAD_JSON_NULL ? LIT("{}")
+							    : bread_json_raw(body, "input");
+}
+
+static enum bread_if_busy if_busy_of(struct bread_json *body)
+{
+	struct bread_str s = text_of(body, "ifBusy");
+
+	return brd_ingress_is(s, "queue")       ? BREAD_BUSY_QUEUE
+	       : brd_ingress_is(s, "interrupt") ? BREAD_BUSY_INTERRUPT
+						: BREAD_BUSY_REJECT;
+}
+
+/* body NULL or not an object: nothing is asked for. */
+static void fill_request(
+	struct bread_run_request *r, struct bread_request *req, struct bread_json *body)
+{
+	if (bread_json_type(body, "") != BREAD_JSON_OBJECT)
+		body = NULL;
+	*r = (struct bread_run_request){
+		.agent_id = bread_request_param(req, "id"),
+		.input = input_of(body),
+		.skill = text_of(body, "skill"),
+		.tags = object_of(body, "tags"),
+		.traceparent = bread_request_header(req, "traceparent"),
+		.if_busy = if_busy_of(body),
+		.ingress = "http",
+	};
+	if (bread_json_type(body, "session") == BREAD_JSON_OBJECT) {
+		r->session_id = text_of(body, "session.id");
+		r->session_tags = object_of(body, "session.tags");
+	}
+}
+
+/* ---- a stream as the answer ---- */
+
+static const struct bread_framing *framing_of(struct bread_request *req, const void *arg)
+{
+	const struct ingress *in = arg;
+
+	return brd_ingress_accepted(bread_request_header(req, "accept"), in->first);
+}
+
+static void fail_in_stream(struct bread_request *req, const struct bread_framing *f,
+	const char *code, const char *message, const char *context)
+{
+	struct bread_failure failure = {
+		.agent_id = bread_request_param(req, "id"),
+		.code = brd_ingress_str(code),
+		.message = brd_ingress_str(message),
+		.context = brd_ingress_str(context),
+		.timestamp = brd_ingress_now(),
+	};
+
+	bread_reply_failure(req, f, &failure);
+}
+
+/* Refusals that say something about the request's own faults, or that another
+ * server may take it, are answers with a status; the rest is told in the stream. */
+static int is_answer(const struct bread_err *err)
+{
+	return strcmp(err->name, "DRAINING") == 0 || strcmp(err->name, "INVALID_ID") == 0 ||
+	       strcmp(err->name, "SESSION_BUSY") == 0 || strcmp(err->name, "RUN_EXISTS") == 0;
+}
+
+static void refuse(
+	struct bread_request *req, const struct bread_framing *f, const struct bread_err *err)
+{
+	if (is_answer(err))
+		bread_reply_error(req, err);
+	else if (err->name[0])
+		fail_in_stream(req, f, err->name, err->text, err->context);
+	else
+		fail_in_stream(req, f, "INTERNAL_ERROR", "Internal server error", "");
+}
+
+static int asked(struct bread_request *req, const char *name)
+{
+	struct bread_str v = bread_request_query(req, name);
+
+	return v.p && !brd_ingress_is(v, "0") && !brd_ingress_is(v, "false");
+}
+
+static void run(struct bread_request *req, void *arg)
+{
+	const struct bread_framing *f = framing_of(req, arg);
+	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread_stream_spec spec = { .framing = f, .own = 1, .until_idle = 1 };
+	char id[BREAD_RUN_ID_MAX];
+	struct bread_run_request r;
+	struct bread_err err = { 0 };
+
+	if (bread_json_type(body, "") == BREAD_JSON_NULL) {
+		bread_json_free(body);
+		bread_reply_error(req, &err); /* as upstream has it */
+		return;
+	}
+	fill_request(&r, req, body);
+	if (bread_run(bread_request_instance(req), &r, id, &err)) {
+		bread_json_free(body);
+		refuse(req, f, &err);
+		return;
+	}
+	bread_json_free(body);
+	spec.run_id = brd_ingress_str(id);
+	spec.exact = asked(req, "exact");
+	spec.full = asked(req, "full");
+	bread_reply_stream(req, &spec);
+}
+
+/* ---- the id as the answer ---- */
+
+/* Lives until the run has ended; the request is answered long before. */
+struct submission {
+	struct bread_request *req;        /* NULL: answered */
+	struct bread_subscription *first; /* NULL: not subscribed */
+	char id[BREAD_RUN_ID_MAX];
+};
+
+static void accepted(struct submission *s)
+{
+	struct bread_request *req = s->req;
+	struct bread_str location;
+
+	if (!req)
+		return;
+	s->req = NULL;
+	location = bread_request_printf(req, "Location: /runs/%s\r\n", s->id);
+	bread_reply(req, 202, "application/json", location,
+		bread_request_printf(req, "{\"runId\":\"%s\"}", s->id));
+}
+
+/* Its first crumb leaves once its row is committed. */
+static void on_first(const struct bread_crumb *c, void *arg)
+{
+	struct submission *s = arg;
+
+	bread_unsubscribe(s->first);
+	s->first = NULL;
+	accepted(s);
+}
+
+static void on_log_end(enum bread_code code, const struct bread_err *err, void *arg)
+{
+	((struct submission *)arg)->first = NULL;
+}
+
+static void copy_text(char *to, size_t room, struct bread_str s)
+{
+	size_t n = s.n < room ? s.n : room - 1;
+
+	if (n)
+		memcpy(to, s.p, n);
+	to[n] = 0;
+}
+
+static void on_outcome(const struct bread_outcome *o, void *arg)
+{
+	struct submission *s = arg;
+	struct bread_err err = { .code = BREAD_E_CONFLICT };
+
+	if (s->first)
+		bread_unsubscribe(s->first);
+	if (s->req && o->error_code.n) {
+		copy_text(err.name, sizeof(err.name), o->error_code);
+		copy_text(err.text, sizeof(err.text), o->error_message);
+		bread_reply_error(s->req, &err);
+	} else {
+		accepted(s);
+	}
+	free(s);
+}
+
+static void submit(struct bread_request *req, void *arg)
+{
+	const struct bread_subscriber to = { .on_crumb = on_first, .on_end = on_log_end };
+	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread *b = bread_request_instance(req);
+	struct submission *s = calloc(1, sizeof(*s));
+	struct bread_subscriber mine = to;
+	struct bread_run_request r;
+	struct bread_err err;
+	int refused;
+
+	if (!s)
+		abort();
+	fill_request(&r, req, body);
+	r.on_end = on_outcome;
+	r.arg = mine.arg = s;
+	s->req = req;
+	refused = bread_run(b, &r, s->id, &err);
+	bread_json_free(body);
+	if (refused) {
+		free(s);
+		bread_reply_error(req, &err);
+		return;
+	}
+	s->first = bread_subscribe(b, brd_ingress_str(s->id), 0, &mine);
+}
+
+/* ---- pipelines and checkpoints: this server has none ---- */
+
+static int body_is_null(struct bread_request *req)
+{
+	struct bread_json *body = bread_json_new(bread_request_body(req));
+	int null = bread_json_type(body, "") == BREAD_JSON_NULL;
+
+	bread_json_free(body);
+	return null;
+}
+
+static void fail_unknown(struct bread_request *req, void *arg, const char *code,
+	struct bread_str message, const char *key, const char *more)
+{
+	struct bread_sink *context = bread_sink_new();
+	struct bread_failure failure = { .agent_id = bread_request_param(req, "id"),
+		.code = brd_ingress_str(code),
+		.message = message,
+		.timestamp = brd_ingress_now() };
+
+	if (body_is_null(req)) {
+		failure.code = LIT("INTERNAL_ERROR");
+		failure.message = LIT("Internal server error");
+	} else {
+		brd_ingress_put(context, "{\"");
+		brd_ingress_put(context, key);
+		brd_ingress_put(context, "\":");
+		bread_sink_quote(context, failure.agent_id);
+		brd_ingress_put(context, more);
+		brd_ingress_put(context, "}");
+		failure.context = bread_sink_bytes(context);
+	}
+	bread_reply_failure(req, framing_of(req, arg), &failure);
+	bread_sink_free(context);
+}
+
+static void pipeline(struct bread_request *req, void *arg)
+{
+	struct bread_str id = bread_request_param(req, "id");
+
+	fail_unknown(req, arg, "PIPELINE_NOT_FOUND",
+		bread_request_printf(req, "Pipeline not found: \"%.*s\"", (int)id.n, id.p),
+		"pipelineId", ",\"available\":[]");
+}
+
+static void resume(struct bread_request *req, void *arg)
+{
+	struct bread_str id = bread_request_param(req, "id");
+
+	fail_unknown(req, arg, "CHECKPOINT_NOT_FOUND",
+		bread_request_printf(
+			req, "Checkpoint not found or already resumed: %.*s", (int)id.n, id.p),
+		"checkpointId", "");
+}
+
+void brd_ingress_mount_run(struct ingress *in)
+{
+	bread_route(&in->in, "POST", "/agents/:id/run", run, in);
+	bread_route(&in->in, "POST", "/agents/:id/runs", submit, in);
+	bread_route(&in->in, "POST", "/pipelines/:id/run", pipeline, in);
+	bread_route(&in->in, "POST", "/resume/:id", resume, in);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs that are there: their streams, their rows, one crumb, and cancelling. */
+#include <stdlib.h>
+#include <string.h>
+#include "ingress/bread/internal.h"
+
+static const char *const statuses[] = { "queued", "running", "suspended", "completed", "failed",
+	"cancelled" };
+#define STATUSES (sizeof(statuses) / sizeof(statuses[0]))
+
+static const char *status_name(enum bread_run_status s)
+{
+	return (size_t)s < STATUSES ? statuses[s] : "unknown";
+}
+
+/* ---- streams ---- */
+
+static int asked(struct bread_request *req, const char *name)
+{
+	struct bread_str v = bread_request_query(req, name);
+
+	return v.p && !brd_ingress_is(v, "0") && !brd_ingress_is(v, "false");
+}
+
+static struct bread_str before_dot(struct bread_str *rest)
+{
+	const char *dot = rest->n ? memchr(rest->p, '.', rest->n) : NULL;
+	struct bread_str part = { rest->p, dot ? (size_t)(dot - rest->p) : rest->n };
+
+	*rest = dot ? (struct bread_str){ dot + 1, rest->n - part.n - 1 } : (struct bread_str){ 0 };
+	return part;
+}
+
+/* SEQ, and with exact SEQ.TEXT and SEQ.TEXT.REASONING. */
+static int read_cursor(struct bread_str s, int exact, struct bread_stream_spec *spec)
+{
+	struct bread_str rest = s;
+
+	if (!brd_ingress_number(before_dot(&rest), &spec->after))
+		return 0;
+	if (!rest.p)
+		return 1;
+	if (!exact || !brd_ingress_number(before_dot(&rest), &spec->offset_text))
+		return 0;
+	return !rest.p || brd_ingress_number(rest, &spec->offset_reasoning);
+}
+
+/* A digit string that ends in a dot splits into a number and nothing, which is none. */
+static int cursor_ok(struct bread_str s, int exact, struct bread_stream_spec *spec)
+{
+	return s.n == 0 || (s.p[s.n - 1] != '.' && read_cursor(s, exact, spec));
+}
+
+static void reply_bad_cursor(struct bread_request *req, struct bread_str raw)
+{
+	struct bread_err err = { .code = BREAD_E_INVALID, .name = "INVALID_CURSOR" };
+	struct bread_str text = bread_request_printf(
+		req, "Invalid Last-Event-ID / after: \"%.*s\"", (int)raw.n, raw.p);
+	size_t n = text.n < sizeof(err.text) ? text.n : sizeof(err.text) - 1;
+
+	memcpy(err.text, text.p, n);
+	bread_reply_error(req, &err);
+}
+
+static void stream(struct bread_request *req, void *arg)
+{
+	const struct ingress *in = arg;
+	struct bread_str raw = bread_request_header(req, "last-event-id");
+	struct bread_stream_spec spec = {
+		.framing = brd_ingress_accepted(bread_request_header(req, "accept"), in->first),
+		.run_id = bread_request_param(req, "id"),
+		.exact = asked(req, "exact"),
+		.full = asked(req, "full"),
+	};
+
+	if (raw.n == 0)
+		raw = bread_request_query(req, "after");
+	if (cursor_ok(raw, spec.exact, &spec))
+		bread_reply_stream(req, &spec);
+	else
+		reply_bad_cursor(req, raw);
+}
+
+/* ---- rows ---- */
+
+static void put_run(struct bread_sink *s, const struct bread_run_row *r, int whole)
+{
+	brd_ingress_put(s, "{\"id\":");
+	bread_sink_quote(s, r->id);
+	brd_ingress_put_text(s, "agentId", r->agent_id);
+	brd_ingress_put_text(s, "sessionId", r->session_id);
+	brd_ingress_put_text(s, "parentId", r->parent_id);
+	brd_ingress_put_text(s, "rootId", r->root_id);
+	brd_ingress_put_text(s, "status", brd_ingress_str(status_name(r->status)));
+	brd_ingress_put_int(s, "createdAt", r->created_at);
+	if (r->started_at)
+		brd_ingress_put_int(s, "startedAt", r->started_at);
+	if (r->ended_at)
+		brd_ingress_put_int(s, "endedAt", r->ended_at);
+	brd_ingress_put_int(s, "seq", r->head);
+	brd_ingress_put_raw(s, "tags", r->tags);
+	if (whole) {
+		brd_ingress_put_raw(s, "input", r->input);
+		brd_ingress_put_raw(s, "output", r->output);
+		brd_ingress_put_raw(s, "files", r->files);
+	}
+	brd_ingress_put_raw(s, "error", r->error);
+	brd_ingress_put(s, ",\"usage\":{\"inputTokens\":");
+	bread_sink_int(s, r->input_tokens);
+	brd_ingress_put_int(s, "outputTokens", r->output_tokens);
+	brd_ingress_put(s, "}}");
+}
+
+static void on_runs(struct question *q)
+{
+	struct bread_sink *s = bread_sink_new();
+
+	brd_ingress_put(s, "[");
+	for (size_t i = 0; i < q->read.count; i++) {
+		if (i)
+			brd_ingress_put(s, ",");
+		put_run(s, &q->read.runs[i], 0);
+	}
+	brd_ingress_put(s, "]");
+	brd_ingress_reply(q->req, 200, s);
+}
+
+/* -1: any; -2: no such status. */
+static int status_named(struct bread_str name)
+{
+	if (name.n == 0)
+		return -1;
+	for (size_t i = 0; i < STATUSES; i++)
+		if (brd_ingress_is(name, statuses[i]))
+			return (int)i;
+	return -2;
+}
+
+static void set_tag(struct bread_run_filter *f, struct bread_str tag)
+{
+	const char *colon = tag.n ? memchr(tag.p, ':', tag.n) : NULL;
+
+	if (!colon)
+		return;
+	f->tag_key = (struct bread_str){ tag.p, (size_t)(colon - tag.p) };
+	f->tag_value = (struct bread_str){ colon + 1, tag.n - f->tag_key.n - 1 };
+}
+
+static void list(struct bread_request *req, void *arg)
+{
+	struct bread_run_filter f = {
+		.agent_id = bread_request_query(req, "agent"),
+		.session_id = bread_request_query(req, "session"),
+		.before = bread_request_query(req, "before"),
+		.status = status_named(bread_request_query(req, "status")),
+	};
+	struct bread_str limit = bread_request_query(req, "limit");
+	struct question *q;
+	int64_t n = 100;
+
+	if (f.status == -2 || (limit.n && (!brd_ingress_number(limit, &n) || n < 1))) {
+		brd_ingress_reply_text_error(
+			req, 400, f.status == -2 ? "Invalid status" : "Invalid limit");
+		return;
+	}
+	set_tag(&f, bread_request_query(req, "tag"));
+	q = brd_ingress_question(req, BREAD_READ_RUNS, (struct bread_str){ 0 }, on_runs);
+	q->read.filter = f;
+	q->read.limit = n < 1000 ? (size_t)n : 1000;
+	brd_ingress_ask(q);
+}
+
+static void on_run(struct question *q)
+{
+	struct bread_sink *s;
+
+	if (q->read.count == 0) {
+		brd_ingress_reply_text_error(q->req, 404, "Run not found");
+		return;
+	}
+	s = bread_sink_new();
+	put_run(s, &q->read.runs[0], 1);
+	brd_ingress_reply(q->req, 200, s);
+}
+
+static void one(struct bread_request *req, void *arg)
+{
+	struct bread_str id = bread_request_param(req, "id");
+
+	if (bread_id_ok(id))
+		brd_ingress_ask(brd_ingress_question(req, BREAD_READ_RUN, id, on_run));
+	else
+		brd_ingress_reply_text_error(req, 404, "Run not found");
+}
+
+/* ---- one crumb, whole (contract C8) ---- */
+
+static void on_crumb(struct question *q)
+{
+	if (q->read.count)
+		bread_reply_json(q->req, 200, q->read.crumbs[0].crumb);
+	else
+		brd_ingress_reply_text_error(q->req, 404, "Crumb not found");
+}
+
+static void crumb(struct bread_request *req, void *arg)
+{
+	struct bread_str id = bread_request_param(req, "id");
+	struct question *q;
+	int64_t seq;
+
+	if (!bread_id_ok(id) || !brd_ingress_number(bread_request_param(req, "seq"), &seq)) {
+		brd_ingress_reply_text_error(req, 404, "Crumb not found");
+		return;
+	}
+	q = brd_ingress_question(req, BREAD_READ_CRUMB, id, on_crumb);
+	q->read.after = seq;
+	brd_ingress_ask(q);
+}
+
+/* ---- cancelling ---- */
+
+struct cancelling {
+	struct bread_op op;
+	struct bread_request *req;
+	enum bread_run_status status;
+};
+
+static const char not_cancelable[] = "Run not found or not cancelable";
+
+static void on_cancelled(struct bread_op *op)
+{
+	struct cancelling *c = op->arg;
+
+	if (op->code == BREAD_OK)
+		bread_reply_json(c->req, 200, LIT("{\"ok\":true}"));
+	else if (op->code == BREAD_E_CONFLICT)
+		bread_reply_json(c->req, 404,
+			bread_request_printf(c->req, "{\"error\":\"%s\",\"status\":\"%s\"}",
+				not_cancelable, status_name(c->status)));
+	else if (op->code == BREAD_E_NOT_FOUND)
+		brd_ingress_reply_text_error(c->req, 404, not_cancelable);
+	else
+		bread_reply_error(c->req, &op->err);
+	free(c);
+}
+
+static void cancel(struct bread_request *req, void *arg)
+{
+	struct bread *b = bread_request_instance(req);
+	struct bread_str id = bread_request_param(req, "id");
+	struct cancelling *c;
+
+	if (!bread_id_ok(id)) {
+		brd_ingress_reply_text_error(req, 404, not_cancelable);
+		return;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		abort();
+	c->req = req;
+	bread_op_init(&c->op, bread_here(b), on_cancelled, c);
+	bread_cancel(b, id, &c->status, &c->op);
+}
+
+void brd_ingress_mount_runs(struct ingress *in)
+{
+	bread_route(&in->in, "GET", "/runs", list, in);
+	bread_route(&in->in, "GET", "/runs/:id", one, in);
+	bread_route(&in->in, "GET", "/runs/:id/stream", stream, in);
+	bread_route(&in->in, "GET", "/runs/:id/crumbs/:seq", crumb, in);
+	bread_route(&in->in, "POST", "/runs/:id/cancel", cancel, in);
+}

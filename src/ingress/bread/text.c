@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Small things: strings, JSON answers, questions to the store. */
+#include <stdlib.h>
+#include <string.h>
+#include "ingress/bread/internal.h"
+
+struct bread_str brd_ingress_str(const char *z)
+{
+	return (struct bread_str){ z, z ? strlen(z) : 0 };
+}
+
+int brd_ingress_is(struct bread_str s, const char *z)
+{
+	size_t n = strlen(z);
+
+	return s.n == n && (n == 0 || memcmp(s.p, z, n) == 0);
+}
+
+int brd_ingress_number(struct bread_str s, int64_t *ret)
+{
+	int64_t v = 0;
+
+	if (s.n == 0)
+		return 0;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return 0;
+		v = v * 10 + (s.p[i] - '0');
+		if (v > (int64_t)1 << 53)
+			return 0;
+	}
+	*ret = v;
+	return 1;
+}
+
+void brd_ingress_put(struct bread_sink *s, const char *z)
+{
+	bread_sink_add(s, brd_ingress_str(z));
+}
+
+static void put_key(struct bread_sink *s, const char *key)
+{
+	bread_sink_add(s, LIT(",\""));
+	brd_ingress_put(s, key);
+	bread_sink_add(s, LIT("\":"));
+}
+
+void brd_ingress_put_text(struct bread_sink *s, const char *key, struct bread_str text)
+{
+	if (text.n == 0)
+		return;
+	put_key(s, key);
+	bread_sink_quote(s, text);
+}
+
+void brd_ingress_put_raw(struct bread_sink *s, const char *key, struct bread_str json)
+{
+	if (json.n == 0)
+		return;
+	put_key(s, key);
+	bread_sink_add(s, json);
+}
+
+void brd_ingress_put_int(struct bread_sink *s, const char *key, int64_t v)
+{
+	put_key(s, key);
+	bread_sink_int(s, v);
+}
+
+void brd_ingress_reply(struct bread_request *req, int status, struct bread_sink *s)
+{
+	bread_reply_json(req, status, bread_sink_bytes(s));
+	bread_sink_free(s);
+}
+
+void brd_ingress_reply_text_error(struct bread_request *req, int status, const char *text)
+{
+	struct bread_sink *s = bread_sink_new();
+
+	brd_ingress_put(s, "{\"error\":");
+	bread_sink_quote(s, brd_ingress_str(text));
+	brd_ingress_put(s, "}");
+	brd_ingress_reply(req, status, s);
+}
+
+/* ---- questions ---- */
+
+static void on_end(struct bread_op *op)
+{
+	struct question *q = op->arg;
+
+	if (op->code == BREAD_OK)
+		q->on_rows(q);
+	else
+		bread_reply_error(q->req, &op->err);
+	bread_read_fini(&q->read);
+	free(q);
+}
+
+/* key lives as long as the request. */
+struct question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
+	struct bread_str key, void (*on_rows)(struct question *q))
+{
+	struct question *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		abort();
+	q->req = req;
+	q->on_rows = on_rows;
+	q->read.kind = kind;
+	q->read.key = key;
+	q->read.limit = LIST_MAX;
+	q->read.filter.status = -1;
+	return q;
+}
+
+void brd_ingress_ask(struct question *q)
+{
+	struct bread *b = bread_request_instance(q->req);
+
+	bread_op_init(&q->read.op, bread_here(b), on_end, q);
+	bread_read(b, &q->read);
+}
