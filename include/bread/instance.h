@@ -123,6 +123,17 @@ struct bread_run_request {
  * input), CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 
+/* Answers a run that waits for a human. response: JSON, empty: none was given. */
+struct bread_resume_request {
+	struct bread_str checkpoint_id, response;
+	/* Once: err NULL and the run whose crumbs go on after that number; or why not:
+	 * CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED. */
+	void (*on_claimed)(struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg);
+	void (*on_end)(const struct bread_outcome *o, void *arg); /* as for bread_run; may be NULL */
+	void *arg;
+};
+BREAD_API void bread_resume(struct bread *b, const struct bread_resume_request *req);
+
 /* Cancels, wherever it runs (contract C10). op ends when the wish is on record: BREAD_OK; BREAD_E_NOT_FOUND;
  * BREAD_E_CONFLICT: it had ended before (*ret_status says as what). */
 BREAD_API void bread_cancel(struct bread *b, struct bread_str run_id, enum bread_run_status *ret_status, struct bread_op *op);

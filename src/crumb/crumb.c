@@ -33,8 +33,8 @@ const struct crumb_kind brd_crumb_kinds[CRUMB_TYPES] = {
 	[CRUMB_TOOL_ERROR] = KIND("tool:error", DURABLE | BREAD_CRUMB_ERROR),
 	[CRUMB_AGENT_ERROR] =
 		KIND("agent:error", DURABLE | BREAD_CRUMB_TERMINAL | BREAD_CRUMB_ERROR),
-	[CRUMB_HUMAN_REQUIRED] = { "human:required", BREAD_CRUMB_DURABLE },
-	[CRUMB_HUMAN_RESUMED] = { "human:resumed", BREAD_CRUMB_DURABLE },
+	[CRUMB_HUMAN_REQUIRED] = KIND("human:required", DURABLE),
+	[CRUMB_HUMAN_RESUMED] = KIND("human:resumed", DURABLE),
 	[CRUMB_ATTEMPT_VOID] = KIND("agent:attempt:void", DURABLE),
 };
 

@@ -311,6 +311,61 @@ int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[
 	return r;
 }
 
+/* ---- resuming ---- */
+
+struct resume {
+	struct bread *b;
+	struct bread_resume_request req;
+};
+
+static void on_claimed(void *arg, struct run *r, int64_t after, const struct bread_err *err)
+{
+	struct resume *s = arg;
+
+	if (r)
+		brd_active_add(s->b, r);
+	pthread_mutex_lock(&s->b->lock);
+	s->b->active_count--; /* the place that was kept for it */
+	pthread_mutex_unlock(&s->b->lock);
+	s->req.on_claimed(r ? r->base.run_id : none, after, err, s->req.arg);
+	if (!r)
+		free(s);
+}
+
+static void on_resumed_end(const struct bread_outcome *o, void *arg)
+{
+	struct resume *s = arg;
+
+	if (s->req.on_end)
+		s->req.on_end(o, s->req.arg);
+	free(s);
+}
+
+void bread_resume(struct bread *b, const struct bread_resume_request *req)
+{
+	struct bread_run_request nothing = { 0 };
+	struct bread_err err;
+	struct resume *s;
+	struct run_resume in;
+
+	if (check_ids(b, &nothing, &err) || check_room(b, &err)) {
+		req->on_claimed(none, 0, &err, req->arg);
+		return;
+	}
+	s = brd_alloc(sizeof(*s));
+	s->b = b;
+	s->req = *req;
+	in = (struct run_resume){ .checkpoint_id = req->checkpoint_id,
+		.response = req->response,
+		.on_claimed = on_claimed,
+		.on_end = on_resumed_end,
+		.arg = s };
+	pthread_mutex_lock(&b->lock);
+	b->active_count++;
+	pthread_mutex_unlock(&b->lock);
+	brd_run_resume(&b->env, bread_here(b), &in);
+}
+
 /* ---- cancelling ---- */
 
 struct cancelling {
@@ -347,6 +402,21 @@ static void write_wish(struct cancelling *c)
 	brd_store_commit(c->b->store, &c->tx);
 }
 
+static void on_woken(void *arg, struct run *r)
+{
+	struct cancelling *c = arg;
+
+	if (r)
+		brd_active_add(c->b, r);
+	cancel_end(c, BREAD_OK, NULL);
+}
+
+/* Nobody works on it: it is taken up here, to end. */
+static void end_suspended(struct cancelling *c)
+{
+	brd_run_end_suspended(&c->b->env, bread_here(c->b), c->read.runs, on_woken, c);
+}
+
 static void on_row(struct bread_op *op)
 {
 	struct cancelling *c = op->arg;
@@ -363,6 +433,8 @@ static void on_row(struct bread_op *op)
 		brd_fail_as(&err, BREAD_E_CONFLICT, "RUN_ENDED", "bread",
 			"the run has ended before: %s", brd_run_status_name(*c->ret_status));
 		cancel_end(c, BREAD_E_CONFLICT, &err);
+	} else if (c->read.runs[0].status == BREAD_RUN_SUSPENDED) {
+		end_suspended(c);
 	} else {
 		write_wish(c);
 	}

@@ -28,7 +28,7 @@ struct agent_conf {
 	int64_t steps_max, max_ms;
 	struct retry_conf retry;
 	char *prompt;
-	struct jval tools;
+	struct jval tools, humans;
 };
 
 struct tool_conf {
@@ -166,8 +166,30 @@ const struct conf_field brd_agent_fields[] = {
 		.offset = AT(agent_conf, tools),
 		.words = "array",
 		.doc = "Tools, as in tools/NAME.yaml, each with its name." },
+	{ .key = "humanTools",
+		.type = CONF_JSON,
+		.offset = AT(agent_conf, humans),
+		.words = "array",
+		.doc = "Questions to a human, each with name, schema and description." },
 };
 const size_t brd_agent_field_count = CONF_COUNT(brd_agent_fields);
+
+static const struct conf_field human_fields[] = {
+	{ .key = "name",
+		.type = CONF_NAME,
+		.offset = AT(tool_conf, name),
+		.required = true,
+		.doc = "Lower-case snake_case; the model sees human_NAME." },
+	{ .key = "description",
+		.type = CONF_STR,
+		.offset = AT(tool_conf, description),
+		.doc = "Tells the model when to ask." },
+	{ .key = "schema",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, schema),
+		.words = "object|bool",
+		.doc = "JSON Schema of the question; default: an object." },
+};
 
 const struct conf_field brd_tool_fields[] = {
 	{ .key = "name",
@@ -311,6 +333,34 @@ static int add_tool(struct agent_def *d, struct jval v, struct bread_err *err)
 	return 0;
 }
 
+static int add_human(struct agent_def *d, struct jval v, struct bread_err *err)
+{
+	struct tool_conf c = { 0 };
+	struct tool_def *t = tool_slot(d);
+	char what[160];
+	int r;
+
+	memset(t, 0, sizeof(*t));
+	r = brd_conf_read(
+		human_fields, CONF_COUNT(human_fields), v, &c, NULL, "humanTools", &d->arena, err);
+	if (r)
+		return r;
+	t->human = true;
+	t->name = brd_arena_strz(&d->arena, brd_str(c.name));
+	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "human_%s", c.name));
+	t->description = c.description ? c.description :
+					 brd_arena_strz(&d->arena,
+						 brd_arena_printf(&d->arena, "Ask a human: %s", c.name));
+	snprintf(what, sizeof(what), "the schema of human tool \"%s\"", c.name);
+	r = compile(&t->schema, &t->schema_text, c.schema, what, err);
+	if (r)
+		return r;
+	if (!t->schema)
+		t->schema_text = BRD_STR("{\"type\":\"object\",\"properties\":{}}");
+	d->tool_count++;
+	return 0;
+}
+
 static void pick_format(struct agent_def *d, char *format)
 {
 	static const char *const names[] = { "text", "markdown", "json" };
@@ -369,6 +419,8 @@ static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
 			&d->output_schema, &d->output_text, c.output_schema, "outputSchema", err);
 	for (struct json_iter it = brd_json_each(c.tools); !r && brd_json_next(&it);)
 		r = add_tool(d, it.value, err);
+	for (struct json_iter it = brd_json_each(c.humans); !r && brd_json_next(&it);)
+		r = add_human(d, it.value, err);
 	return r;
 }
 

@@ -25,7 +25,8 @@ struct tool_def {
 	char *description;
 	struct bread_str schema_text;
 	struct schema *schema;
-	struct bread_tool *tool;
+	struct bread_tool *tool; /* NULL: a human answers */
+	bool human;
 	bool streams;    /* its values on the way are shown as partials */
 	bool idempotent; /* may run again when a crash left it without a result (contract C11) */
 	int64_t timeout_ms;

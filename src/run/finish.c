@@ -24,7 +24,7 @@ static void set_status(struct run *r, enum bread_run_status status, struct bread
 		.output = r->output,
 		.files = r->files,
 		.error = error,
-		.ended_at = brd_clock_wall(),
+		.ended_at = status == BREAD_RUN_SUSPENDED ? 0 : brd_clock_wall(),
 		.head = r->seq.head,
 		.input_tokens = r->usage.input,
 		.output_tokens = r->usage.output,
@@ -82,9 +82,21 @@ void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled)
 	r->error.code = brd_arena_copy(&r->arena, e->code);
 	r->error.message = brd_arena_copy(&r->arena, e->message);
 	r->error.context = brd_arena_copy(&r->arena, e->context);
+	if (cancelled)
+		brd_tx_add(r, BREAD_REC_CHECKPOINT_DROP)->key = r->base.run_id;
 	brd_choke_begin(r, &d, CRUMB_AGENT_ERROR);
 	brd_crumb_error(&d, r->error.code, r->error.message, r->error.context);
 	brd_choke_emit(r, &d);
 	set_status(r, cancelled ? BREAD_RUN_CANCELLED : BREAD_RUN_FAILED, error_json(r));
 	count(r, cancelled ? &r->env->counts->cancelled : &r->env->counts->failed);
+}
+
+void brd_run_suspend(struct run *r)
+{
+	if (r->phase != RUN_GOING)
+		return;
+	brd_history_store(r, HISTORY_SUSPENDED);
+	brd_history_journal(r);
+	set_status(r, BREAD_RUN_SUSPENDED, (struct bread_str){ 0 });
+	count(r, &r->env->counts->suspended);
 }

@@ -104,21 +104,32 @@ static struct bread_message said(const struct model_node *m, struct arena *a)
 	return msg;
 }
 
-static struct bread_message heard(const struct run *r, const struct model_node *m, struct arena *a)
+static struct bread_part unanswered(const struct bread_part *call)
 {
-	struct bread_message msg = { .role = BREAD_ROLE_TOOL, .count = brd_model_calls(m) };
+	return (struct bread_part){
+		.kind = BREAD_PART_RESULT,
+		.id = call->id,
+		.name = call->name,
+		.text = BRD_STR(no_result),
+		.failed = true,
+	};
+}
 
-	msg.parts = brd_arena_array(a, msg.count + 1, sizeof(*msg.parts));
-	for (size_t i = 0; i < msg.count; i++) {
+/* The results of a turn, in call order. all: a missing one is an error; else it is left out. */
+static struct bread_message heard(
+	const struct run *r, const struct model_node *m, bool all, struct arena *a)
+{
+	struct bread_message msg = { .role = BREAD_ROLE_TOOL };
+	size_t calls = brd_model_calls(m);
+
+	msg.parts = brd_arena_array(a, calls + 1, sizeof(*msg.parts));
+	for (size_t i = 0; i < calls; i++) {
 		const struct bread_part *got = turn_result(r, m->turn, i);
-		const struct bread_part *call = &brd_model_call_at(m, i)->part;
 
-		msg.parts[i] = got ? *got
-				   : (struct bread_part){ .kind = BREAD_PART_RESULT,
-					     .id = call->id,
-					     .name = call->name,
-					     .text = BRD_STR(no_result),
-					     .failed = true };
+		if (got)
+			msg.parts[msg.count++] = *got;
+		else if (all)
+			msg.parts[msg.count++] = unanswered(&brd_model_call_at(m, i)->part);
 	}
 	return msg;
 }
@@ -145,7 +156,7 @@ void brd_history_request(
 
 		req->messages[n] = said(before, a);
 		n += req->messages[n].count > 0;
-		req->messages[n] = heard(r, before, a);
+		req->messages[n] = heard(r, before, true, a);
 		n += req->messages[n].count > 0;
 	}
 	req->message_count = n;
@@ -226,26 +237,70 @@ static void add_structured(struct run *r, int64_t now)
 	brd_buf_fini(&b);
 }
 
-void brd_history_store(struct run *r, bool interrupted)
+/* Questions of the last stored turn that were never answered: the history must pair them. */
+static void add_unanswered(struct run *r, int64_t now)
+{
+	struct model_node *m = r->stored_turns ? turn_model(r, r->stored_turns - 1) : NULL;
+	size_t calls = m ? brd_model_calls(m) : 0;
+
+	for (size_t i = 0; i < calls; i++) {
+		struct bread_part part;
+		struct bread_message msg = { .role = BREAD_ROLE_TOOL, .parts = &part, .count = 1 };
+
+		if (turn_result(r, m->turn, i))
+			continue;
+		part = unanswered(&brd_model_call_at(m, i)->part);
+		add_message(r, &msg, now);
+	}
+}
+
+void brd_history_store(struct run *r, enum history_mode mode)
 {
 	int64_t now = brd_clock_wall();
 	struct arena a = { 0 };
 	struct model_node *m;
 
-	for (unsigned t = 0; r->root && (m = turn_model(r, t)); t++) {
+	if (mode == HISTORY_CANCELLED)
+		add_unanswered(r, now);
+	for (; r->root && (m = turn_model(r, r->stored_turns)); r->stored_turns++) {
+		struct bread_message assistant, tool;
+
 		if (m->node.end != END_OK) {
-			if (interrupted && !m->structured)
+			if (mode == HISTORY_CANCELLED && !m->structured)
 				add_partial(r, m, now);
 			break;
 		}
 		if (m->structured) {
 			add_structured(r, now);
-		} else {
-			struct bread_message assistant = said(m, &a), tool = heard(r, m, &a);
-
-			add_message(r, &assistant, now);
-			add_message(r, &tool, now);
+			continue;
 		}
+		assistant = said(m, &a);
+		tool = heard(r, m, mode != HISTORY_SUSPENDED, &a);
+		add_message(r, &assistant, now);
+		add_message(r, &tool, now);
 	}
 	brd_arena_fini(&a);
+}
+
+/* {"turns":N,"before":K}: N turns are in the session, behind its first K messages. */
+void brd_history_journal(struct run *r)
+{
+	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_NODE);
+	char data[80];
+
+	snprintf(data, sizeof(data), "{\"turns\":%u,\"before\":%zu}", r->stored_turns,
+		r->history_count);
+	rec->node = (struct bread_node_row){
+		.run_id = r->base.run_id,
+		.name = BRD_STR("history"),
+		.kind = BRD_STR("history"),
+		.state = 2,
+		.data = brd_tx_copy(r, brd_str(data)),
+	};
+}
+
+void brd_history_trim(struct run *r, size_t before)
+{
+	if (before < r->history_count)
+		r->history_count = before;
 }

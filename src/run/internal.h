@@ -38,9 +38,16 @@ void brd_run_go(struct run *r, int64_t spent_ms); /* the deadline is set, the tr
 /* Refused before anything was written: its caller is told, and it is gone. */
 void brd_run_refuse(struct run *r, const char *code, const char *message);
 
+/* ---- recover.c ---- */
+/* Builds a run that this instance has just taken (row: as it was before) and drives it on. head: its
+ * last number by now. done: once, before the first turn; NULL when it could not be read. */
+void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row, int64_t head,
+        void (*done)(void *arg, struct run *r), void *arg);
+
 /* ---- finish.c ---- */
 void brd_run_complete(struct run *r, struct bread_str output);        /* output: JSON */
 void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled); /* e is copied */
+void brd_run_suspend(struct run *r); /* waits for humans only: everything is stored, and it leaves memory */
 struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message); /* with {"agentId"} */
 
 /* ---- choke.c ---- */
@@ -76,10 +83,18 @@ void brd_history_input(struct buf *out, struct bread_str input);
 int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
 void brd_history_own_input(struct run *r); /* appends this run's user message */
 void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a);
-void brd_history_store(struct run *r, bool interrupted); /* this run's turns, at its end */
+/* This run's turns that are not in the session yet. */
+enum history_mode {
+	HISTORY_ENDED,
+	HISTORY_CANCELLED, /* what was said so far, and an error for each missing result */
+	HISTORY_SUSPENDED, /* results that are missing come later */
+};
+void brd_history_store(struct run *r, enum history_mode mode);
+void brd_history_journal(struct run *r); /* so that a later owner knows what the session has */
+void brd_history_trim(struct run *r, size_t before); /* messages from there on are this run's own */
 
 /* ---- kinds of nodes ---- */
-extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node;
+extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node, brd_human_node;
 
 /* One assistant message: a model's stream taken in. */
 struct model_part {
@@ -148,3 +163,16 @@ struct tool_node {
 };
 /* What a call is about: by the agent, from the model's message. */
 void brd_tool_init(struct tool_node *t, const struct model_part *call);
+/* A call that cannot run (arguments that do not fit, a name nobody has) is settled
+ * with an answer for the model: true. */
+bool brd_tool_refused(struct tool_node *t);
+void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_str json, bool failed);
+enum flow brd_tool_ended(struct tool_node *t); /* its answer goes into the journal */
+
+/* A question to a human: a tool call whose answer comes from outside, perhaps days
+ * later (bread-runtime.md 6). Shares the tool's struct up to its own fields. */
+struct human_node {
+	struct tool_node tool;
+	char checkpoint_id[UUID_LEN + 1];
+};
+bool brd_human_waits(const struct node *n);

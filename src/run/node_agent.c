@@ -31,21 +31,51 @@ static bool model_known(const struct node *n, unsigned turn)
 	return brd_node_find(n, name);
 }
 
-/* Makes the turn's tool nodes; true when all of them have ended. */
-static bool tools_ended(struct node *n, const struct model_node *m)
+static struct node *call_node(struct node *n, const struct model_node *m, size_t i, bool human)
+{
+	struct node *c = brd_node_child(
+		n, human ? &brd_human_node : &brd_tool_node, "tool.%u.%zu", m->turn, i);
+	struct tool_node *t = (struct tool_node *)c;
+
+	if (!t->call_id.p)
+		brd_tool_init(t, brd_model_call_at(m, i));
+	return c;
+}
+
+static bool for_human(const struct run *r, const struct model_part *call)
+{
+	const struct tool_def *t = brd_agent_def_tool(r->def, call->part.name);
+
+	return t && t->human;
+}
+
+enum turn_state { TURN_RUNS, TURN_WAITS, TURN_ENDED };
+
+/* The turn's calls: tools first; humans are asked when all tools have ended, so
+ * that what they gave is stored before the run waits. */
+static enum turn_state look_at_calls(struct node *n, const struct model_node *m)
 {
 	size_t calls = brd_model_calls(m);
-	bool all = true;
+	enum turn_state state = TURN_ENDED;
 
+	for (size_t i = 0; i < calls; i++)
+		if (!for_human(n->run, brd_model_call_at(m, i)) && call_node(n, m, i, false)->end == END_NONE)
+			state = TURN_RUNS;
+	if (state == TURN_RUNS)
+		return state;
 	for (size_t i = 0; i < calls; i++) {
-		struct node *c = brd_node_child(n, &brd_tool_node, "tool.%u.%zu", m->turn, i);
-		struct tool_node *t = (struct tool_node *)c;
+		struct node *c;
 
-		if (!t->call_id.p)
-			brd_tool_init(t, brd_model_call_at(m, i));
-		all = all && c->end != END_NONE;
+		if (!for_human(n->run, brd_model_call_at(m, i)))
+			continue;
+		c = call_node(n, m, i, true);
+		if (c->end != END_NONE)
+			continue;
+		if (!brd_human_waits(c))
+			return TURN_RUNS;
+		state = TURN_WAITS;
 	}
-	return all;
+	return state;
 }
 
 static enum flow fail(struct node *n, struct run_error e, bool cancelled)
@@ -63,7 +93,7 @@ static enum flow stopped(struct node *n)
 		e.code = BRD_STR("RUN_TIMEOUT");
 		e.message = BRD_STR("the run took longer than it may");
 	}
-	brd_history_store(r, true);
+	brd_history_store(r, HISTORY_CANCELLED);
 	return fail(n, e, !r->timed_out);
 }
 
@@ -85,10 +115,10 @@ static enum flow complete(struct node *n, const struct model_node *last)
 		brd_json_quote(&out, brd_buf_str(&r->text));
 	if (!ok) {
 		brd_buf_fini(&out);
-		brd_history_store(r, false);
+		brd_history_store(r, HISTORY_ENDED);
 		return fail(n, brd_run_error(r, "AGENT_ERROR", brd_str(why)), false);
 	}
-	brd_history_store(r, false);
+	brd_history_store(r, HISTORY_ENDED);
 	brd_run_complete(r, brd_buf_str(&out));
 	brd_buf_fini(&out);
 	return brd_node_end(n, END_OK);
@@ -113,8 +143,16 @@ static enum flow agent_advance(struct node *n)
 			return fail(n, m->node.error, false);
 		if (m->node.end == END_CANCELED)
 			return stopped(n);
-		if (!tools_ended(n, m))
+		switch (look_at_calls(n, m)) {
+		case TURN_RUNS:
 			return FLOW_WAIT;
+		case TURN_WAITS:
+			if (!r->cancelled)
+				brd_run_suspend(r);
+			return FLOW_WAIT;
+		case TURN_ENDED:
+			break;
+		}
 		if (r->cancelled)
 			return stopped(n);
 		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max)

@@ -19,7 +19,7 @@ void brd_tool_init(struct tool_node *t, const struct model_part *call)
 	t->tool = brd_agent_def_tool(t->node.run->def, t->name);
 }
 
-static void answer(struct tool_node *t, struct bread_str text, struct bread_str json, bool failed)
+void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_str json, bool failed)
 {
 	t->result = (struct bread_part){
 		.kind = BREAD_PART_RESULT,
@@ -55,7 +55,7 @@ static void journal(struct tool_node *t, int state)
 	brd_buf_fini(&b);
 }
 
-static enum flow ended(struct tool_node *t)
+enum flow brd_tool_ended(struct tool_node *t)
 {
 	journal(t, 2);
 	return brd_node_end(&t->node, END_OK);
@@ -63,7 +63,7 @@ static enum flow ended(struct tool_node *t)
 
 /* Arguments that do not fit, and names that nobody has: no crumb, the model is told
  * (bread-runtime.md 3.4). */
-static bool refused(struct tool_node *t)
+bool brd_tool_refused(struct tool_node *t)
 {
 	struct schema_fault f;
 	struct json_where where;
@@ -87,7 +87,7 @@ static bool refused(struct tool_node *t)
 		t->args = brd_json_raw(brd_schema_defaults(t->tool->schema, v, &t->arena));
 	}
 	if (why.p)
-		answer(t, why, (struct bread_str){ 0 }, true);
+		brd_tool_answer(t, why, (struct bread_str){ 0 }, true);
 	return why.p;
 }
 
@@ -164,21 +164,21 @@ static void succeed(struct tool_node *t)
 	brd_jw_kraw(&d.w, "result", json);
 	end_crumb(t, &d);
 	if (!json.n)
-		answer(t, json, BRD_STR("null"), false);
+		brd_tool_answer(t, json, BRD_STR("null"), false);
 	else if (!brd_json_parse(&a, json, 0, &v, NULL) && brd_json_type(v) == JSON_STRING)
-		answer(t, brd_json_str(v, &a), (struct bread_str){ 0 }, false);
+		brd_tool_answer(t, brd_json_str(v, &a), (struct bread_str){ 0 }, false);
 	else
-		answer(t, (struct bread_str){ 0 }, json, false);
+		brd_tool_answer(t, (struct bread_str){ 0 }, json, false);
 	brd_arena_fini(&a);
-	ended(t);
+	brd_tool_ended(t);
 }
 
 static void fail(struct tool_node *t, const struct run_error *e)
 {
 	fail_crumb(t, e);
-	answer(t, brd_arena_printf(&t->arena, "BreadError: %.*s", BRD_ARG(e->message)),
+	brd_tool_answer(t, brd_arena_printf(&t->arena, "BreadError: %.*s", BRD_ARG(e->message)),
 		(struct bread_str){ 0 }, true);
-	ended(t);
+	brd_tool_ended(t);
 }
 
 /* A cancelled run hears what the tool itself had to say, and nothing of what came too late. */
@@ -290,8 +290,8 @@ static enum flow tool_advance(struct node *n)
 		brd_node_launch(n);
 	} else if (t->interrupted) {
 		interrupted(t);
-	} else if (refused(t)) {
-		return ended(t);
+	} else if (brd_tool_refused(t)) {
+		return brd_tool_ended(t);
 	} else {
 		announce(t);
 		journal(t, 1);
@@ -322,7 +322,7 @@ static void tool_load(struct node *n, int state, struct jval data)
 		t->interrupted = true;
 		return;
 	}
-	answer(t, brd_json_str(brd_json_get(data, "text"), &t->arena),
+	brd_tool_answer(t, brd_json_str(brd_json_get(data, "text"), &t->arena),
 		brd_json_raw(brd_json_get(data, "json")),
 		brd_json_bool(brd_json_get(data, "failed"), false));
 	n->end = END_OK;

@@ -18,6 +18,9 @@ struct taking {
 	struct arena arena;
 	struct bread_run_row row;
 	struct agent_def *def;
+	int64_t head;   /* the last number in its log by now */
+	bool taken;     /* it is ours already: its checkpoint was claimed */
+	bool cancelled; /* a suspended one is taken up to end */
 	struct bread_read read, nodes;
 	struct bread_tx tx;
 	struct bread_rec rec;
@@ -55,7 +58,8 @@ static void ask(struct taking *t, struct bread_read *read, enum bread_read_kind 
 
 static const struct node_ops *kind_of(struct bread_str kind)
 {
-	static const struct node_ops *const kinds[] = { &brd_model_node, &brd_tool_node };
+	static const struct node_ops *const kinds[] = { &brd_model_node, &brd_tool_node,
+		&brd_human_node };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (brd_str_is(kind, kinds[i]->kind))
@@ -63,8 +67,21 @@ static const struct node_ops *kind_of(struct bread_str kind)
 	return NULL;
 }
 
-static void load_nodes(struct run *r, const struct bread_read *nodes)
+/* How many of the session's messages stood before this run's own turns; SIZE_MAX: all. */
+static size_t load_history_line(struct run *r, const struct bread_node_row *row)
 {
+	struct jval data;
+
+	if (brd_json_parse(&r->arena, brd_arena_copy(&r->arena, row->data), 0, &data, NULL))
+		return SIZE_MAX;
+	r->stored_turns = (unsigned)brd_json_int_or(brd_json_get(data, "turns"), 0);
+	return (size_t)brd_json_int_or(brd_json_get(data, "before"), INT64_MAX);
+}
+
+static size_t load_nodes(struct run *r, const struct bread_read *nodes)
+{
+	size_t before = SIZE_MAX;
+
 	brd_node_root(r, &brd_agent_node, "agent");
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct bread_node_row *row = &nodes->nodes[i];
@@ -72,6 +89,8 @@ static void load_nodes(struct run *r, const struct bread_read *nodes)
 		struct jval data;
 		struct node *n;
 
+		if (brd_str_is(row->kind, "history"))
+			before = load_history_line(r, row);
 		if (!ops || brd_json_parse(&r->arena, brd_arena_copy(&r->arena, row->data), 0,
 				    &data, NULL))
 			continue;
@@ -79,6 +98,7 @@ static void load_nodes(struct run *r, const struct bread_read *nodes)
 		ops->load(n, row->state, data);
 	}
 	r->wrote_nodes = nodes->count > 0;
+	return before;
 }
 
 /* true when the next thing to do is a model call: what an attempt at it had shown is void. */
@@ -90,12 +110,16 @@ static bool at_model(const struct run *r)
 	{
 		const struct node *n = brd_list_of(l, struct node, siblings);
 
-		if (n->ops == &brd_tool_node && n->end == END_NONE)
+		if (n->ops != &brd_model_node && n->end == END_NONE)
 			return false;
 		last = n;
 	}
-	return !last || last->ops == &brd_tool_node ||
+	return !last || last->ops != &brd_model_node ||
 	       brd_model_calls((const struct model_node *)last) == 0;
+}
+
+static void nothing(void *arg, struct run *r)
+{
 }
 
 static void rebuild(struct taking *t, const struct bread_read *messages)
@@ -103,16 +127,17 @@ static void rebuild(struct taking *t, const struct bread_read *messages)
 	struct run *r = brd_run_make(t->env, t->loop, t->def, t->row.id, t->row.session_id);
 	struct bread_err err;
 	int64_t spent = brd_clock_wall() - t->row.started_at;
+	size_t before;
 
 	r->epoch = t->row.epoch + 1;
 	r->input = brd_arena_copy(&r->arena, t->row.input);
 	r->started_wall = t->row.started_at;
-	r->cancelled = t->row.cancel_requested;
-	brd_seq_init(&r->seq, t->row.head);
+	r->cancelled = t->row.cancel_requested || t->cancelled;
+	brd_seq_init(&r->seq, t->head);
 	brd_topic_begin(r->topic, t->row.head);
-	load_nodes(r, &t->nodes);
+	before = load_nodes(r, &t->nodes);
 	t->done(t->arg, r);
-	t->done = NULL;
+	t->done = nothing;
 	if (brd_history_load(r, messages, &err)) {
 		struct run_error e = brd_run_error(
 			r, "INTERNAL_ERROR", brd_arena_copy(&r->arena, brd_str(err.text)));
@@ -120,15 +145,15 @@ static void rebuild(struct taking *t, const struct bread_read *messages)
 		brd_run_fail(r, &e, false);
 		return;
 	}
-	if (at_model(r))
+	brd_history_trim(r, before);
+	if (t->taken)
+		spent = 0; /* the time of a human is not the run's */
+	else if (at_model(r))
 		brd_model_void(r, 0, BRD_STR("RUN_TAKEN_UP"));
 	brd_run_go(r, spent > 0 ? spent : 0);
-	log_info("run.recover", "run %s was cut short and goes on (step boundary after crumb %lld)",
+	if (!t->taken && !t->cancelled)
+		log_info("run.recover", "run %s was cut short and goes on (step boundary after crumb %lld)",
 		r->id, (long long)t->row.head);
-}
-
-static void nothing(void *arg, struct run *r)
-{
 }
 
 static void on_messages(struct bread_op *op)
@@ -140,7 +165,6 @@ static void on_messages(struct bread_op *op)
 		return;
 	}
 	rebuild(t, &t->read);
-	t->done = nothing;
 	over(t, NULL);
 }
 
@@ -168,6 +192,10 @@ static void on_taken(struct bread_op *op)
 
 static void take(struct taking *t)
 {
+	if (t->taken) {
+		ask(t, &t->nodes, BREAD_READ_NODES, t->row.id, on_nodes);
+		return;
+	}
 	t->rec = (struct bread_rec){ .kind = BREAD_REC_RUN_TAKE };
 	t->rec.run.id = t->row.id;
 	t->rec.run.owner = t->env->owner;
@@ -207,19 +235,8 @@ static void copy_row(struct taking *t, const struct bread_run_row *row)
 	t->row.input = brd_arena_copy(a, row->input);
 }
 
-static void on_row(struct bread_op *op)
+static void find_definition(struct taking *t)
 {
-	struct taking *t = op->arg;
-
-	if (op->code != BREAD_OK || t->read.count == 0) {
-		give_up(t, "its row", op->code != BREAD_OK ? op->err.text : "it is gone");
-		return;
-	}
-	if (t->read.runs[0].status != BREAD_RUN_RUNNING) {
-		over(t, NULL); /* it has ended meanwhile */
-		return;
-	}
-	copy_row(t, t->read.runs);
 	t->def = t->env->definition(t->env->arg, t->row.agent_id, t->row.definition);
 	if (t->def)
 		take(t);
@@ -227,7 +244,25 @@ static void on_row(struct bread_op *op)
 		ask(t, &t->read, BREAD_READ_DEFINITION, t->row.definition, on_definition);
 }
 
-void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+static void on_row(struct bread_op *op)
+{
+	struct taking *t = op->arg;
+	enum bread_run_status want = t->cancelled ? BREAD_RUN_SUSPENDED : BREAD_RUN_RUNNING;
+
+	if (op->code != BREAD_OK || t->read.count == 0) {
+		give_up(t, "its row", op->code != BREAD_OK ? op->err.text : "it is gone");
+		return;
+	}
+	if (t->read.runs[0].status != want) {
+		over(t, NULL); /* it has gone on meanwhile */
+		return;
+	}
+	copy_row(t, t->read.runs);
+	t->head = t->row.head;
+	find_definition(t);
+}
+
+static struct taking *taking_new(struct run_env *env, struct loop *l, const struct bread_run_row *row,
 	void (*done)(void *arg, struct run *r), void *arg)
 {
 	struct taking *t = brd_alloc(sizeof(*t));
@@ -237,5 +272,32 @@ void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run
 	t->done = done;
 	t->arg = arg;
 	copy_row(t, row);
+	return t;
+}
+
+void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+	void (*done)(void *arg, struct run *r), void *arg)
+{
+	struct taking *t = taking_new(env, l, row, done, arg);
+
 	ask(t, &t->read, BREAD_READ_RUN, t->row.id, on_row);
+}
+
+void brd_run_end_suspended(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+	void (*done)(void *arg, struct run *r), void *arg)
+{
+	struct taking *t = taking_new(env, l, row, done, arg);
+
+	t->cancelled = true;
+	ask(t, &t->read, BREAD_READ_RUN, t->row.id, on_row);
+}
+
+void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row, int64_t head,
+	void (*done)(void *arg, struct run *r), void *arg)
+{
+	struct taking *t = taking_new(env, l, row, done, arg);
+
+	t->taken = true;
+	t->head = head;
+	find_definition(t);
 }

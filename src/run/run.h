@@ -127,6 +127,7 @@ struct run {
 	/* the conversation: the session's messages before this run, its own input last */
 	struct bread_message *history;
 	size_t history_count;
+	unsigned stored_turns; /* of this run: their messages are in the session already */
 
 	/* the tree */
 	struct node *root;
@@ -166,9 +167,23 @@ struct run_start {
 
 /* Begins a run on this loop: writes its first rows, then drives it. */
 struct run *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
+/* An answer to a run that waits (bread-runtime.md 6.4). Strings are copied. */
+struct run_resume {
+	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
+	/* Once: r goes on and its crumbs come after that number; or err says why not
+	 * (CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED). */
+	void (*on_claimed)(void *arg, struct run *r, int64_t after, const struct bread_err *err);
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+};
+void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume *in);
+
 /* Takes up a run of the store whose owner is dead (contract C11). done is called once, when it goes
  * on (or another owner was first: r NULL). */
 void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+        void (*done)(void *arg, struct run *r), void *arg);
+/* The same for a suspended run that was cancelled: it is taken up to end. */
+void brd_run_end_suspended(struct run_env *env, struct loop *l, const struct bread_run_row *row,
         void (*done)(void *arg, struct run *r), void *arg);
 void brd_run_cancel(struct run *r); /* on its loop */
 /* Stops it where it stands, for another owner: nothing more is written (drain, and the process's end). */

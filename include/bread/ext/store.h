@@ -68,6 +68,14 @@ struct bread_node_row {
 	struct bread_str data;               /* JSON of the node's kind */
 };
 
+/* A run that waits for somebody (bread-runtime.md 6.3). parent, pending: JSON, or empty. */
+struct bread_checkpoint_row {
+	struct bread_str id, agent_id, run_id, session_id, tool_name, tool_call_id;
+	struct bread_str schema; /* JSON: the arguments of the call */
+	struct bread_str prompt, skill, parent, pending;
+	int64_t created_at;
+};
+
 struct bread_owner_row {
 	struct bread_str id;    /* of the instance */
 	struct bread_str place; /* host and boot, so that a dead process of this machine is seen at once */
@@ -90,6 +98,10 @@ enum bread_rec_kind {
 	BREAD_REC_DEFINITION, /* key: hash, value: JSON; nothing when it is there */
 	BREAD_REC_OWNER,      /* owner: written or renewed */
 	BREAD_REC_OWNER_GONE, /* key: the owner's id is removed */
+	BREAD_REC_CHECKPOINT,       /* checkpoint: added, or replaced */
+	BREAD_REC_CHECKPOINT_CLAIM, /* key: id; it is gone. BREAD_E_CONFLICT when it was not there: the one
+				       that others see, whatever the timing (contract C15) */
+	BREAD_REC_CHECKPOINT_DROP,  /* key: a run's id; all of its checkpoints are gone; affected counts */
 	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their nodes;
 	                             affected: 1 if it was there */
 	BREAD_REC_SESSION_CLEANUP, /* number: updated before this time; value: tags JSON object or empty, all
@@ -108,6 +120,7 @@ struct bread_rec {
 		struct bread_crumb_row crumb;
 		struct bread_node_row node;
 		struct bread_owner_row owner;
+		struct bread_checkpoint_row checkpoint;
 	};
 };
 
@@ -131,6 +144,8 @@ enum bread_read_kind {
 	BREAD_READ_SESSION,    /* key */
 	BREAD_READ_SESSIONS,   /* filter.tag_key, tag_value; by created_at */
 	BREAD_READ_MESSAGES,   /* key: session; by timestamp, then id */
+	BREAD_READ_CHECKPOINT,  /* key */
+	BREAD_READ_CHECKPOINTS, /* key: a run's id, or empty for all; by created_at */
 	BREAD_READ_DEFINITION, /* key: hash; text */
 	BREAD_READ_OWNERS,
 	BREAD_READ_UNFINISHED, /* runs with status running or queued: id, agent_id, session_id, owner, epoch, status, cancel_requested */
@@ -163,6 +178,7 @@ struct bread_read {
 		struct bread_crumb_row *crumbs;
 		struct bread_node_row *nodes;
 		struct bread_owner_row *owners;
+		struct bread_checkpoint_row *checkpoints;
 		void *rows;
 	};
 	struct bread_str text;
