@@ -4,6 +4,7 @@
  * What a caller gives under providerOptions goes into the body as it is and wins
  * over what we would have written under the same key; null leaves the key out. */
 #include <stdio.h>
+#include "base/err.h"
 #include "base/str.h"
 #include "model/family.h"
 #include "model/partial.h"
@@ -77,6 +78,50 @@ void brd_header(struct outgoing *o, const char *name, struct bread_str value)
 		if (brd_str_ieq(brd_json_str(it.key, o->a), brd_str(name)))
 			return;
 	o->headers[o->header_count++] = brd_arena_printf(o->a, "%s: %.*s", name, BRD_ARG(value)).p;
+}
+
+static void add_entry_headers(struct outgoing *o)
+{
+	size_t max = sizeof(o->headers) / sizeof(*o->headers) - 1;
+
+	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);) {
+		struct bread_str value = brd_json_str(it.value, o->a);
+
+		if (!value.n || !header_ok(value) || o->header_count == max)
+			continue;
+		o->headers[o->header_count++] = brd_arena_printf(
+			o->a, "%s: %.*s", brd_json_strz(it.key, o->a), BRD_ARG(value))
+							.p;
+	}
+}
+
+static struct jval object_of(struct bread_str json, struct arena *a)
+{
+	struct jval v;
+
+	if (!json.n || brd_json_parse(a, json, 0, &v, NULL) || brd_json_type(v) != JSON_OBJECT)
+		return (struct jval){ 0 };
+	return v;
+}
+
+int brd_outgoing_write(struct outgoing *o, const struct provider *p,
+	const struct bread_model_request *req, struct arena *a, struct bread_err *err)
+{
+	int r;
+
+	o->a = a;
+	o->p = p;
+	o->req = req;
+	o->settings = object_of(req->settings, a);
+	o->over = object_of(req->provider_options, a);
+	if (brd_json_type(o->over) == JSON_NONE)
+		o->over = brd_json_get(p->options, "providerOptions");
+	brd_header(o, "Content-Type", BRD_STR("application/json"));
+	r = p->family->request(o, err);
+	add_entry_headers(o);
+	if (!r && o->body.bad)
+		r = brd_fail(err, BREAD_E_TOO_LARGE, "model", "the request is over 256 MiB");
+	return r;
 }
 
 struct jval brd_setting(const struct outgoing *o, const char *key)

@@ -62,6 +62,12 @@ void brd_provider_pause(struct bread_model *m, struct bread_model_call *call, in
 
 /* ---- writing ---- */
 
+/* The whole request: headers, path and body. o is zeroed; its body is the caller's to free. */
+int brd_outgoing_write(struct outgoing *o, const struct provider *p,
+	const struct bread_model_request *req, struct arena *a, struct bread_err *err);
+
+/* For a family's request(): */
+
 void brd_body_begin(struct outgoing *o);
 /* true: write the value now; false: the caller's options give this key themselves. */
 bool brd_body_key(struct outgoing *o, const char *key);

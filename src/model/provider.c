@@ -349,34 +349,10 @@ static void on_unfit(struct timer *t)
 static int write_request(struct exchange *x, struct bread_err *err)
 {
 	struct outgoing *o = &x->out;
-	const struct bread_model_request *req = x->call->req;
-	struct jval v;
-	int r;
+	int r = brd_outgoing_write(o, x->p, x->call->req, &x->arena, err);
 
-	o->a = &x->arena;
-	o->p = x->p;
-	o->req = req;
-	if (req->settings.n && brd_json_parse(o->a, req->settings, 0, &v, NULL) == BREAD_OK)
-		o->settings = v;
-	if (req->provider_options.n &&
-		brd_json_parse(o->a, req->provider_options, 0, &v, NULL) == BREAD_OK)
-		o->over = v;
-	if (brd_json_type(o->over) != JSON_OBJECT)
-		o->over = brd_json_get(x->p->options, "providerOptions");
-	brd_header(o, "Content-Type", BRD_STR("application/json"));
-	r = x->p->family->request(o, err);
-	for (struct json_iter it = brd_json_each(x->p->headers); brd_json_next(&it);) {
-		struct bread_str value = brd_json_str(it.value, o->a);
-
-		if (value.n && o->header_count < sizeof(o->headers) / sizeof(*o->headers) - 1)
-			o->headers[o->header_count++] = brd_arena_printf(
-				o->a, "%s: %.*s", brd_json_strz(it.key, o->a), BRD_ARG(value))
-								.p;
-	}
-	if (!r && o->body.bad)
-		r = brd_fail(err, BREAD_E_TOO_LARGE, "model", "the request is over 256 MiB");
 	x->url = (char *)brd_arena_printf(
-		o->a, "%.*s%.*s", BRD_ARG(x->p->base_url), BRD_ARG(o->path))
+		&x->arena, "%.*s%.*s", BRD_ARG(x->p->base_url), BRD_ARG(o->path))
 			 .p;
 	return r;
 }

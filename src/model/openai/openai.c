@@ -58,11 +58,7 @@ static void write_tools(struct outgoing *o, const struct quirks *q)
 {
 	struct bread_str choice = brd_setting_str(o, "toolChoice");
 
-	/* a history with calls and no tools now: gateways before Anthropic want an empty list */
-	if (q->no_tools || (!o->req->tool_count && !has_calls(o->req)))
-		return;
-	if (!o->req->tool_count &&
-		(brd_str_is(o->p->server, "openai") || brd_str_is(o->p->server, "azure")))
+	if (q->no_tools || (!o->req->tool_count && !(q->empty_tools && has_calls(o->req))))
 		return;
 	if (brd_body_key(o, "tools")) {
 		brd_jw_arr(&o->w);

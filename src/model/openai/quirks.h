@@ -35,6 +35,7 @@ struct quirks {
 	bool bridge;         /* an assistant message is wanted between results and a user message */
 	bool reasoning_back; /* reasoning_content goes back, empty if there was none */
 	bool no_tools;
+	bool empty_tools; /* "tools":[] where the history has calls: gateways before Anthropic */
 	bool no_penalties;
 	bool plain_image_url; /* "image_url":"data:…" instead of an object */
 	bool content_lists;   /* thinking goes in a list of parts, and goes back so */
