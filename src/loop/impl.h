@@ -17,6 +17,8 @@ struct loop {
 	uv_loop_t uv;
 	uv_timer_t alarm; /* the one uv timer: how long a turn may wait */
 	bool alarmed;
+	uv_prepare_t prepare; /* sets it, at the last moment */
+	int wait_ms;          /* that this turn's caller allows */
 	uv_async_t wake;
 	pthread_t owner; /* atomic */
 

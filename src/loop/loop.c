@@ -41,6 +41,8 @@ static void on_alarm(uv_timer_t *h)
 	brd_list_of(h, struct loop, alarm)->alarmed = true;
 }
 
+static void on_prepare(uv_prepare_t *h);
+
 int brd_loop_new(struct loop **ret, struct bread_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -58,6 +60,8 @@ int brd_loop_new(struct loop **ret, struct bread_err *err)
 			uv_strerror(e));
 	}
 	uv_timer_init(&l->uv, &l->alarm);
+	uv_prepare_init(&l->uv, &l->prepare);
+	uv_prepare_start(&l->prepare, on_prepare);
 	pthread_mutex_init(&l->lock, NULL);
 	brd_list_init(&l->ended);
 	brd_list_init(&l->hooks);
@@ -217,12 +221,27 @@ static int wait_for(struct loop *l, int wait_ms)
 	return next > INT_MAX ? INT_MAX : (int)next;
 }
 
-static void io(struct loop *l, int wait_ms)
+/* Just before libuv waits. Its own timers and callbacks that were left over have
+ * run by now, and may have ended operations or started timers. */
+static void on_prepare(uv_prepare_t *h)
 {
-	if (wait_ms > 0) {
+	struct loop *l = brd_list_of(h, struct loop, prepare);
+	int wait_ms;
+
+	if (l->wait_ms == 0)
+		return;
+	wait_ms = wait_for(l, l->wait_ms);
+	if (wait_ms == 0) {
+		uv_stop(&l->uv);
+	} else if (wait_ms > 0) {
 		uv_update_time(&l->uv);
 		uv_timer_start(&l->alarm, on_alarm, (uint64_t)wait_ms, 0);
 	}
+}
+
+static void io(struct loop *l, int wait_ms)
+{
+	l->wait_ms = wait_ms;
 	uv_run(&l->uv, wait_ms ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	uv_timer_stop(&l->alarm);
 }
@@ -245,7 +264,8 @@ static bool turn(struct loop *l, int wait_ms, bool counted)
 
 	did |= brd_timers_run(l);
 	did |= drain(l);
-	wait_ms = did ? 0 : wait_for(l, wait_ms);
+	if (did)
+		wait_ms = 0;
 	if (counted)
 		did |= io_counted(l, wait_ms);
 	else
@@ -304,6 +324,7 @@ static void close_all(struct loop *l)
 {
 	uv_close((uv_handle_t *)&l->wake, NULL);
 	uv_close((uv_handle_t *)&l->alarm, NULL);
+	uv_close((uv_handle_t *)&l->prepare, NULL);
 	for (int i = 0; i < 100 && uv_loop_alive(&l->uv); i++)
 		uv_run(&l->uv, UV_RUN_NOWAIT);
 	if (uv_loop_close(&l->uv) == 0)

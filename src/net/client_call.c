@@ -343,8 +343,10 @@ enum bread_code brd_http_call_outcome(struct http_call *c, CURLcode r, struct br
 		return (enum bread_code)brd_fail_as(err, BREAD_E_TIMEOUT, "connect", "net.client",
 			"%s could not be connected to within %lld ms", c->peer,
 			(long long)c->connect_ms);
-	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
+		/* also for chunks that are none; the text alone tells them apart */
+		return strstr(c->curl_text, "chunk") ? other_trouble(c, r, err) : cut(c, err);
+	case CURLE_SEND_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
 		return cut(c, err);

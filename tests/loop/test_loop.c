@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <uv.h>
 #include "test.h"
 #include "base/clock.h"
 #include "loop/loop.h"
@@ -250,6 +251,34 @@ static void embedder_is_sent_round_after_a_start(void **state)
 	assert_string_equal(trace, "e");
 }
 
+/* ---- what happens inside libuv before it waits ---- */
+
+static struct bread_op ended_by_uv;
+
+static void on_uv_timer(uv_timer_t *t)
+{
+	bread_op_end(&ended_by_uv, BREAD_OK, NULL);
+}
+
+static void ends_of_uv_timers_are_not_waited_past(void **state)
+{
+	struct timer far = { 0 };
+	uv_timer_t t;
+	int64_t t0 = brd_clock_mono();
+
+	bread_op_init(&ended_by_uv, loop, on_op_end, NULL);
+	bread_op_begin(&ended_by_uv, NULL, NULL);
+	brd_timer_start(&far, loop, 20000, on_timer);
+	uv_timer_init(brd_loop_uv(loop), &t);
+	uv_timer_start(&t, on_uv_timer, 0, 0);
+	assert_true(brd_loop_turn(loop, -1));
+	assert_string_equal(trace, "e");
+	assert_true(brd_clock_mono() - t0 < 10000);
+	brd_timer_stop(&far);
+	uv_close((uv_handle_t *)&t, NULL);
+	turns();
+}
+
 /* ---- work ---- */
 
 static enum bread_code worked(struct work *w, struct bread_err *err)
@@ -328,6 +357,7 @@ int main(void)
 		T(fd_is_readable_when_there_is_something),
 		T(turn_without_work_says_so),
 		T(embedder_is_sent_round_after_a_start),
+		T(ends_of_uv_timers_are_not_waited_past),
 		T(work_ends_with_what_it_returned),
 		T(cancelled_work_that_was_not_started_does_not_run),
 	};
