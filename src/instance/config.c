@@ -232,6 +232,14 @@ static int open_providers(struct bread *b, struct bread_err *err)
 	return 0;
 }
 
+int brd_instance_open_store(struct bread *b, struct bread_err *err)
+{
+	int r = open_store(b, err);
+
+	b->env.store = b->store;
+	return r;
+}
+
 int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 {
 	int r = check_transport(b, err);
@@ -243,8 +251,7 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 	if (!r)
 		r = open_blob(b, err);
 	if (!r)
-		r = open_store(b, err);
-	b->env.store = b->store;
+		r = brd_instance_open_store(b, err);
 	b->env.run_ms = b->conf.limits.run_ms;
 	b->env.tool_ms = b->conf.limits.tool_ms;
 	b->env.first_byte_ms = b->conf.limits.first_byte_ms;

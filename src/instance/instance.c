@@ -61,6 +61,21 @@ int bread_start(struct bread *b, struct bread_err *err)
 	return r;
 }
 
+void brd_instance_alone(struct bread *b)
+{
+	b->alone = true;
+}
+
+int brd_instance_look(struct bread *b, struct bread_err *err)
+{
+	int r = brd_loops_open(b, err);
+
+	if (!r)
+		r = brd_instance_open_store(b, err);
+	b->started = !r;
+	return r;
+}
+
 /* Turns loop 0 here until the condition holds or the time is over; the others have their threads.
  */
 static void turn_until(struct bread *b, bool (*done)(struct bread *b), int64_t wait_ms)

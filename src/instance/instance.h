@@ -13,6 +13,12 @@ extern const struct conf_field brd_instance_fields[];
 extern const size_t brd_instance_field_count;
 int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
 
+/* Before bread_start: runs of dead owners are left to others. For commands, which come and go. */
+void brd_instance_alone(struct bread *b);
+/* Instead of bread_start: opens the store alone, for those who look in beside a server. Reading,
+ * subscribing, cancelling and cleaning up work; nothing can be run. */
+int brd_instance_look(struct bread *b, struct bread_err *err);
+
 size_t brd_instance_loops(const struct bread *b);
 struct loop *brd_instance_loop(const struct bread *b, size_t i); /* 0: the driver's */
 struct hub *brd_instance_hub(const struct bread *b);

@@ -68,6 +68,7 @@ struct bread {
 	pthread_t *threads;
 	size_t loop_count, threads_started;
 	bool started, stopping;
+	bool alone; /* takes up no run of another owner */
 
 	struct bread_store *store;
 	struct bread_blob *blob;
@@ -93,6 +94,7 @@ void brd_registry_fini(struct bread *b);
 
 /* ---- config.c ---- */
 int brd_instance_open_parts(struct bread *b, struct bread_err *err); /* store, blobs, providers, filter */
+int brd_instance_open_store(struct bread *b, struct bread_err *err);
 void brd_instance_close_parts(struct bread *b);
 
 /* ---- loops.c ---- */

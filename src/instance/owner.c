@@ -158,7 +158,8 @@ static void look_at(struct owner *o, const struct bread_run_row *row, size_t nth
 	if (here && row->cancel_requested)
 		brd_active_cancel(o->b, row->id);
 	else if (!here && row->status == BREAD_RUN_RUNNING &&
-		 (brd_str_eq(row->owner, o->b->env.owner) || !owner_alive(o, row->owner)))
+		 (brd_str_eq(row->owner, o->b->env.owner) ||
+			 (!o->b->alone && !owner_alive(o, row->owner))))
 		take(o, row, nth);
 }
 
