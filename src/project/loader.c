@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading a project's folder. */
-#include "project/project.h"
-#include <dirent.h>
+#include "project/files.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +14,6 @@
 
 #define PROMPT_MAX (1024 * 1024)
 
-static char *path(struct project *p, const char *fmt, const char *a, const char *b)
-{
-	char rel[1024];
-
-	snprintf(rel, sizeof(rel), fmt, a, b);
-	if (!strcmp(p->dir, "."))
-		return brd_arena_strz(&p->arena, brd_str(rel));
-	return brd_arena_strz(&p->arena, brd_arena_printf(&p->arena, "%s/%s", p->dir, rel));
-}
-
 int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 {
 	char *file;
@@ -32,13 +21,13 @@ int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 
 	memset(p, 0, sizeof(*p));
 	p->dir = brd_arena_strz(&p->arena, brd_str(dir));
-	file = path(p, "%s", "bread.yaml", "");
-	if (access(file, F_OK)) {
-		brd_arena_fini(&p->arena);
-		return brd_fail(err, BREAD_E_NOT_FOUND, file,
-			"there is no bread.yaml in %s; `bread init` makes a project", dir);
-	}
-	r = brd_yaml_load(&p->doc, &p->arena, file, err);
+	file = brd_project_path(p, "bread.yaml");
+	if (access(file, F_OK))
+		r = brd_fail(err, BREAD_E_NOT_FOUND, file,
+			"there is no bread.yaml in %s; `bread init` makes a project",
+			strcmp(dir, ".") ? dir : "this folder");
+	else
+		r = brd_yaml_load(&p->doc, &p->arena, file, err);
 	if (!r)
 		r = brd_instance_check(p->doc.root, &p->doc, err);
 	if (r)
@@ -49,69 +38,6 @@ int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 void brd_project_close(struct project *p)
 {
 	brd_arena_fini(&p->arena);
-}
-
-int brd_project_configure(struct project *p, struct bread *b, struct bread_err *err)
-{
-	return bread_configure(b, p->doc.json.n ? p->doc.json : BRD_STR("{}"), err);
-}
-
-struct bread_str brd_project_part(const struct project *p, const char *key)
-{
-	return brd_json_raw(brd_json_get(p->doc.root, key));
-}
-
-/* ---- names of things in folders ---- */
-
-struct names {
-	char **v;
-	size_t n, room;
-};
-
-static void names_add(struct names *l, struct arena *a, struct bread_str s)
-{
-	if (l->n == l->room) {
-		l->room = l->room ? l->room * 2 : 16;
-		l->v = brd_realloc(l->v, l->room * sizeof(*l->v));
-	}
-	l->v[l->n++] = brd_arena_strz(a, s);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Entries of a folder, sorted: those that end in suffix, without it. A missing folder has none. */
-static struct names list_dir(struct project *p, const char *dir, const char *suffix)
-{
-	struct names l = { 0 };
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		struct bread_str name = brd_str(e->d_name), end = brd_str(suffix);
-
-		if (name.p[0] != '.' && brd_str_ends(name, end))
-			names_add(&l, &p->arena, brd_sub(name, 0, name.n - end.n));
-	}
-	if (d)
-		closedir(d);
-	if (l.n)
-		qsort(l.v, l.n, sizeof(*l.v), by_name);
-	return l;
-}
-
-static struct names entrypoints(struct project *p)
-{
-	struct jval v = brd_json_get(p->doc.root, "entrypoints");
-	struct names l = { 0 };
-
-	if (brd_json_type(v) != JSON_ARRAY)
-		return list_dir(p, path(p, "%s", "agents", ""), "");
-	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);)
-		names_add(&l, &p->arena, brd_json_str(it.value, &p->arena));
-	return l;
 }
 
 /* ---- an agent's files to one definition ---- */
@@ -141,14 +67,21 @@ static int read_text(
 	return 0;
 }
 
+static void keep_first(const struct bread_err *err, void *arg)
+{
+	struct bread_err *first = arg;
+
+	if (!first->code)
+		*first = *err;
+}
+
 /* A tool's object, with the file's name as its name when it has none. */
 static int read_tool(struct project *p, const char *file, const char *name, struct buf *out,
 	struct bread_err *err)
 {
+	struct bread_err first = { 0 };
 	struct yaml_doc doc;
 	struct bread_str body;
-	struct jval v;
-	struct buf b;
 	int r = brd_yaml_load(&doc, &p->arena, file, err);
 
 	if (r)
@@ -156,23 +89,19 @@ static int read_tool(struct project *p, const char *file, const char *name, stru
 	if (brd_json_type(doc.root) != JSON_OBJECT)
 		return brd_fail(err, BREAD_E_INVALID, file,
 			"a tool's file is a map: description, schema, command, …");
-	body = brd_json_raw(doc.root);
-	if (brd_json_type(brd_json_get(doc.root, "name")) != JSON_NONE) {
-		r = brd_tool_check(doc.root, &doc, err);
-		brd_buf_add(out, body);
-		return r;
+	brd_conf_check(brd_tool_file_fields(&p->arena), brd_tool_field_count, doc.root, &doc, "",
+		keep_first, &first);
+	if (first.code) {
+		*err = first;
+		return first.code;
 	}
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	brd_buf_addf(&b, "{\"name\":\"%s\"%s%.*s", name, brd_json_count(doc.root) ? "," : "",
-		(int)body.n - 1, body.p + 1);
-	r = brd_json_parse(&p->arena, brd_arena_copy(&p->arena, brd_buf_str(&b)), 0, &v, NULL);
-	if (!r)
-		r = brd_tool_check(v, NULL, err);
-	if (r)
-		snprintf(err->where, sizeof(err->where), "%s", file);
-	brd_buf_add(out, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return r;
+	body = brd_json_raw(doc.root);
+	if (brd_json_type(brd_json_get(doc.root, "name")) != JSON_NONE)
+		brd_buf_add(out, body);
+	else
+		brd_buf_addf(out, "{\"name\":\"%s\"%s%.*s", name,
+			brd_json_count(doc.root) ? "," : "", (int)body.n - 1, body.p + 1);
+	return 0;
 }
 
 static void told(struct project *p, const struct bread_err *err, project_fault *fault, void *arg)
@@ -185,16 +114,15 @@ static void told(struct project *p, const struct bread_err *err, project_fault *
 static int add_tools(struct project *p, const char *id, struct jval own, struct buf *out,
 	project_fault *fault, void *arg, struct bread_err *err)
 {
-	struct names l = list_dir(p, path(p, "agents/%s/tools", id, ""), ".yaml");
+	const char *dir = brd_project_path(p, "agents/%s/tools", id);
+	struct names l = brd_list_dir(&p->arena, dir, ".yaml");
 	int r = 0;
 
 	brd_buf_addz(out, ",\"tools\":[");
 	for (struct json_iter it = brd_json_each(own); brd_json_next(&it);)
 		brd_buf_addf(out, "%s%.*s", it.index ? "," : "", BRD_ARG(brd_json_raw(it.value)));
 	for (size_t i = 0; i < l.n && !r; i++) {
-		char *file = brd_arena_strz(
-			&p->arena, brd_arena_printf(&p->arena, "%s/%s.yaml",
-					   path(p, "agents/%s/tools", id, ""), l.v[i]));
+		char *file = brd_project_path(p, "agents/%s/tools/%s.yaml", id, l.v[i]);
 		struct buf one;
 
 		brd_buf_init(&one, BUF_NO_LIMIT);
@@ -210,7 +138,6 @@ static int add_tools(struct project *p, const char *id, struct jval own, struct 
 				(int)one.len, one.data);
 		brd_buf_fini(&one);
 	}
-	free(l.v);
 	brd_buf_addc(out, ']');
 	return r;
 }
@@ -229,34 +156,52 @@ static void add_members(struct jval root, struct buf *out)
 	}
 }
 
-/* 1: told already, go on without it. */
-static int load_agent(struct project *p, const char *id, struct bread *b, project_fault *fault,
+static void ignore(const struct bread_agent_info *a, void *arg)
+{
+}
+
+int brd_project_read_agent(struct project *p, const char *id, struct buf *out, project_fault *fault,
 	void *arg, struct bread_err *err)
 {
-	char *file = path(p, "agents/%s/agent.yaml", id, "");
+	char *file = brd_project_path(p, "agents/%s/agent.yaml", id);
 	struct bread_str prompt = { 0 };
 	struct yaml_doc doc;
-	struct buf out;
 	int r = brd_yaml_load(&doc, &p->arena, file, err);
 
 	if (!r)
 		r = brd_agent_check(doc.root, &doc, err);
 	if (!r)
-		r = read_text(p, path(p, "agents/%s/prompt.md", id, ""), &prompt, err);
+		r = read_text(p, brd_project_path(p, "agents/%s/prompt.md", id), &prompt, err);
 	if (r) {
 		told(p, err, fault, arg);
 		return 1;
 	}
 	if (!prompt.n)
 		prompt = brd_json_str(brd_json_get(doc.root, "prompt"), &p->arena);
+	brd_buf_addc(out, '{');
+	add_members(doc.root, out);
+	brd_buf_addz(out, ",\"prompt\":");
+	brd_json_quote(out, prompt);
+	r = add_tools(p, id, brd_json_get(doc.root, "tools"), out, fault, arg, err);
+	brd_buf_addc(out, '}');
+	return r;
+}
+
+/* 1: told already, go on without it, or with the definition that is there. */
+static int load_agent(struct project *p, const char *id, struct bread *b, project_fault *fault,
+	void *arg, struct bread_err *err)
+{
+	unsigned before = p->faults;
+	struct buf out;
+	int r;
+
 	brd_buf_init(&out, BUF_NO_LIMIT);
-	brd_buf_addc(&out, '{');
-	add_members(doc.root, &out);
-	brd_buf_addz(&out, ",\"prompt\":");
-	brd_json_quote(&out, prompt);
-	r = add_tools(p, id, brd_json_get(doc.root, "tools"), &out, fault, arg, err);
-	brd_buf_addc(&out, '}');
-	if (!r && bread_agent(b, id, brd_buf_str(&out), path(p, "agents/%s", id, ""), err)) {
+	r = brd_project_read_agent(p, id, &out, fault, arg, err);
+	/* a broken tool costs a new agent that tool; one that runs already stays as it was */
+	if (!r && p->faults > before && !bread_agent_get(b, brd_str(id), ignore, NULL))
+		r = 1;
+	if (!r &&
+		bread_agent(b, id, brd_buf_str(&out), brd_project_path(p, "agents/%s", id), err)) {
 		told(p, err, fault, arg);
 		r = 1;
 	}
@@ -273,29 +218,25 @@ static void collect(const struct bread_agent_info *a, void *arg)
 {
 	struct gone *g = arg;
 
-	names_add(&g->all, &g->p->arena, a->id);
+	brd_names_add(&g->all, &g->p->arena, a->id);
 }
 
-static void remove_gone(struct project *p, struct bread *b)
+/* Agents that are listed no more; a broken one stays as it was. */
+static void remove_gone(struct project *p, struct bread *b, const struct names *listed)
 {
 	struct gone g = { p, { 0 } };
 
 	bread_agents(b, collect, &g);
 	for (size_t i = 0; i < g.all.n; i++) {
-		bool still = false;
-
-		for (size_t j = 0; j < p->agent_count; j++)
-			still = still || !strcmp(p->agents[j], g.all.v[i]);
-		if (!still)
+		if (!brd_names_have(listed, g.all.v[i]))
 			bread_agent_remove(b, g.all.v[i]);
 	}
-	free(g.all.v);
 }
 
 int brd_project_agents(
 	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err)
 {
-	struct names l = entrypoints(p);
+	struct names l = brd_project_entrypoints(p);
 	int r = 0;
 
 	p->faults = 0;
@@ -313,8 +254,7 @@ int brd_project_agents(
 		if (r == 0)
 			p->agents[p->agent_count++] = l.v[i];
 	}
-	free(l.v);
 	if (r >= 0)
-		remove_gone(p, b);
+		remove_gone(p, b, &l);
 	return r < 0 ? r : 0;
 }

@@ -3,6 +3,7 @@
  *
  *   bread.yaml
  *   agents/ID/agent.yaml    agents/ID/prompt.md    agents/ID/tools/NAME.yaml
+ *   agents/ID/evals/NAME.yaml
  *
  * Loading reads the files, checks each with places in the messages, and gives
  * the instance what they say; everything a file can say, a program can say
@@ -17,7 +18,7 @@ struct project {
 	struct yaml_doc doc; /* bread.yaml */
 	char **agents;       /* ids, in the order of entrypoints */
 	size_t agent_count;
-	unsigned faults;     /* agents and tools that could not be used */
+	unsigned faults; /* agents and tools that could not be used */
 };
 
 /* Hears of each agent or tool that cannot be used (a sentence with file, line and
@@ -31,8 +32,10 @@ void brd_project_close(struct project *p);
 /* Configures b from it: before bread_start. */
 int brd_project_configure(struct project *p, struct bread *b, struct bread_err *err);
 /* Registers all agents; also again later, on a running instance. What is no longer
- * there is removed. A name that can never be one is an error of the whole. */
-int brd_project_agents(struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err);
+ * there is removed; what is broken stays as it was. A name that can never be one is an error of the
+ * whole. */
+int brd_project_agents(
+	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err);
 
 /* `server:`, `ingress:` as JSON; empty when not there. */
 struct bread_str brd_project_part(const struct project *p, const char *key);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* From bread.yaml to a configured instance. Relative paths in it start at the
+ * project's folder, wherever the process stands. */
+#include <stdio.h>
+#include "base/err.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "bread/project.h"
+#include "project/files.h"
+
+/* key: value, with dir in front when it is a relative path. */
+static void put_path(
+	struct project *p, struct jsonw *w, const char *key, struct jval v, const char *dflt)
+{
+	struct bread_str path =
+		brd_json_type(v) == JSON_STRING ? brd_json_str(v, &p->arena) : brd_str(dflt);
+
+	if (path.n && path.p[0] != '/' && path.p[0] != ':')
+		path = brd_arena_printf(&p->arena, "%s/%.*s", p->dir, BRD_ARG(path));
+	if (path.n)
+		brd_jw_kstr(w, key, path);
+}
+
+/* An entry such as `store: sqlite` or `store: {type: sqlite, …}`, with its path made to start here.
+ */
+static void put_entry(
+	struct project *p, struct jsonw *w, struct jval v, const char *key, const char *dflt)
+{
+	brd_jw_obj(w);
+	if (brd_json_type(v) == JSON_STRING) {
+		brd_jw_key(w, "type");
+		brd_jw_raw(w, brd_json_raw(v));
+	}
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);)
+		if (!brd_json_is(it.key, key)) {
+			brd_jw_keys(w, brd_json_str(it.key, &p->arena));
+			brd_jw_raw(w, brd_json_raw(it.value));
+		}
+	put_path(p, w, key, brd_json_get(v, key), dflt);
+	brd_jw_end_obj(w);
+}
+
+/* Scripted providers read files: they are told the folder. */
+static void put_providers(struct project *p, struct jsonw *w, struct jval v)
+{
+	brd_jw_obj(w);
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		struct jval type = brd_json_get(it.value, "type");
+
+		brd_jw_keys(w, brd_json_str(it.key, &p->arena));
+		if (brd_json_is(type, "scripted") ||
+			(brd_json_type(type) == JSON_NONE && brd_json_is(it.key, "scripted")))
+			put_entry(p, w, it.value, "dir", ".");
+		else
+			brd_jw_raw(w, brd_json_raw(it.value));
+	}
+	brd_jw_end_obj(w);
+}
+
+static void put_member(struct project *p, struct jsonw *w, struct jval key, struct jval v)
+{
+	bool entry = brd_json_type(v) == JSON_STRING || brd_json_type(v) == JSON_OBJECT;
+
+	brd_jw_keys(w, brd_json_str(key, &p->arena));
+	if (brd_json_is(key, "store") && entry)
+		put_entry(p, w, v, "path", "bread.db");
+	else if (brd_json_is(key, "blobStore") && entry)
+		put_entry(p, w, v, "dir", NULL);
+	else if (brd_json_is(key, "providers") && brd_json_type(v) == JSON_OBJECT)
+		put_providers(p, w, v);
+	else
+		brd_jw_raw(w, brd_json_raw(v));
+}
+
+int brd_project_configure(struct project *p, struct bread *b, struct bread_err *err)
+{
+	struct buf out;
+	struct jsonw w;
+	int r;
+
+	if (!strcmp(p->dir, ".") || !p->doc.json.n)
+		return bread_configure(b, p->doc.json.n ? p->doc.json : BRD_STR("{}"), err);
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	w = brd_jsonw(&out);
+	brd_jw_obj(&w);
+	for (struct json_iter it = brd_json_each(p->doc.root); brd_json_next(&it);)
+		put_member(p, &w, it.key, it.value);
+	brd_jw_end_obj(&w);
+	r = bread_configure(b, brd_buf_str(&out), err);
+	brd_buf_fini(&out);
+	return r;
+}
+
+struct bread_str brd_project_part(const struct project *p, const char *key)
+{
+	return brd_json_raw(brd_json_get(p->doc.root, key));
+}
+
+static void log_fault(const struct bread_err *err, void *arg)
+{
+	log_error("project.load", "%s: %s", err->where, err->text);
+}
+
+int bread_load(struct bread *b, const char *dir, struct bread_err *err)
+{
+	struct bread_err own = { 0 };
+	struct project p;
+	int r;
+
+	if (!err)
+		err = &own;
+	r = brd_project_open(&p, dir, err);
+	if (r)
+		return r;
+	r = brd_project_configure(&p, b, err);
+	if (!r)
+		r = brd_project_agents(&p, b, log_fault, NULL, err);
+	brd_project_close(&p);
+	return r;
+}

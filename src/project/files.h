@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A project's folders: paths in it, and what is in them. */
+#pragma once
+#include "project/project.h"
+
+struct names {
+	char **v; /* in an arena */
+	size_t n, room;
+};
+
+void brd_names_add(struct names *l, struct arena *a, struct bread_str s);
+bool brd_names_have(const struct names *l, const char *name);
+
+/* Entries of a folder, sorted, that end in suffix, without it; no hidden ones. A missing folder
+ * has none. */
+struct names brd_list_dir(struct arena *a, const char *dir, const char *suffix);
+bool brd_is_dir(const char *path);
+
+/* A path below the project's folder. */
+__attribute__((format(printf, 2, 3))) char *brd_project_path(
+	struct project *p, const char *fmt, ...);
+/* Ids of the agents that are to be loaded, whether they exist or not. */
+struct names brd_project_entrypoints(struct project *p);
+
+/* Makes one definition of an agent's files. 1: its faults were told, there is none; < 0: the whole
+ * project cannot be loaded. */
+int brd_project_read_agent(struct project *p, const char *id, struct buf *out, project_fault *fault,
+	void *arg, struct bread_err *err);
+
+/* The keys of tools/NAME.yaml, where the file's name stands for `name:`. */
+const struct conf_field *brd_tool_file_fields(struct arena *a);
