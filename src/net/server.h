@@ -19,24 +19,25 @@ struct http_server;
 struct http_req;
 
 struct http_server_conf {
-	const char *host;      /* "127.0.0.1", "::1", "localhost", "0.0.0.0" or "unix:/path" */
-	int port;              /* 0: a free one */
-	size_t max_body;       /* over it: 413 before it is read */
-	size_t max_conns;      /* 0: what the file limit allows, less 64 */
-	int64_t idle_ms;       /* a kept-alive connection without a request; 0: 30,000 */
-	int64_t stall_ms;      /* a peer that takes nothing of an answer; 0: 30,000 (contract C7) */
-	const char *tls_cert;  /* PEM files; NULL: no TLS */
+	const char *host;     /* "127.0.0.1", "::1", "localhost", "0.0.0.0" or "unix:/path" */
+	int port;             /* 0: a free one */
+	size_t max_body;      /* over it: 413 before it is read */
+	size_t max_conns;     /* 0: what the file limit allows, less 64 */
+	int64_t idle_ms;      /* a kept-alive connection without a request; 0: 30,000 */
+	int64_t stall_ms;     /* a peer that takes nothing of an answer; 0: 30,000 (contract C7) */
+	const char *tls_cert; /* PEM files; NULL: no TLS */
 	const char *tls_key;
-	bool reuse_port;       /* several loops listen on one port */
+	bool reuse_port; /* several loops listen on one port */
 
 	void (*on_request)(struct http_req *req, void *arg);
 	void *arg;
 };
 
 int brd_http_server_new(struct http_server **ret, struct loop *l, const struct http_server_conf *c,
-        struct bread_err *err);
+	struct bread_err *err);
 int brd_http_server_port(const struct http_server *s);
-void brd_http_server_refuse(struct http_server *s); /* stop accepting; open ones go on, keep-alive ends */
+void brd_http_server_refuse(
+	struct http_server *s); /* stop accepting; open ones go on, keep-alive ends */
 /* Closes everything. Requests still open get on_closed. */
 void brd_http_server_free(struct http_server *s);
 
@@ -57,7 +58,7 @@ void brd_http_req_peer(const struct http_req *req, char *out, size_t n); /* "127
  * effect at once; req must not be touched afterwards (unless on_closed is
  * wanted: it is not called after a reply). */
 void brd_http_reply(struct http_req *req, int status, const char *content_type,
-        struct bread_str extra_headers, struct bread_str body);
+	struct bread_str extra_headers, struct bread_str body);
 
 /* What the owner of a streamed answer, or one who answers later, wants to hear. */
 struct http_stream_events {
@@ -78,12 +79,12 @@ void brd_http_watch(struct http_req *req, const struct http_stream_events *ev);
  * HTTP/1.0 peers get a body that ends with the connection; what is written for a
  * HEAD request is dropped. A peer that ends its side of the connection has gone. */
 void brd_http_stream(struct http_req *req, int status, const char *content_type,
-        struct bread_str extra_headers, const struct http_stream_events *ev);
+	struct bread_str extra_headers, const struct http_stream_events *ev);
 bool brd_http_stream_chunked(const struct http_req *req);
 
 /* Writes from memory that the caller keeps unchanged until on_writable, or until
  * this returns true (all of it is out; on_writable is not called). Must not be
- * called while a write is pending. */
+ * called while a write is pending (the head, which may wait too, does not count). */
 bool brd_http_stream_write(struct http_req *req, const struct iovec *v, int n);
 bool brd_http_stream_pending(const struct http_req *req);
 

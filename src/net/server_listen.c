@@ -11,6 +11,7 @@
 #include "net/server_priv.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -186,7 +187,8 @@ static void set_options(const struct http_server *s, int fd, int family)
 	if (s->conf.reuse_port)
 		set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)s->conf.stall_ms);
+	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+		s->conf.stall_ms < INT_MAX ? (int)s->conf.stall_ms : INT_MAX);
 	set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT);
 	if (family == AF_INET6)
 		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);

@@ -71,24 +71,24 @@ struct http_req {
 	struct loop *loop;
 	struct http_head head;
 	struct bread_str body;
-	struct buf parts;         /* a body that came in pieces */
+	struct buf parts; /* a body that came in pieces */
 	struct http_chunks chunks;
-	struct arena arena;       /* the owner's */
-	char *mem;                /* what head points to, and a body that came at once */
+	struct arena arena; /* the owner's */
+	char *mem;          /* what head points to, and a body that came at once */
 	size_t mem_cap;
 	struct http_stream_events ev;
-	struct post last;         /* brings on_closed, once the peer has gone */
-	struct iovec *rest;       /* of a stream's write; the bytes are the owner's */
+	struct post last;   /* brings on_closed, once the peer has gone */
+	struct iovec *rest; /* of a stream's write; the bytes are the owner's */
 	int rest_count;
-	struct http_req *next;    /* in the pool */
-	struct list orphan;       /* in the server's list, while last is posted */
+	struct http_req *next; /* in the pool */
+	struct list orphan;    /* in the server's list, while last is posted */
 	bool watched : 1;
 	bool streamed : 1;
-	bool chunked : 1;         /* the stream's body */
-	bool bodyless : 1;        /* HEAD */
+	bool chunked : 1;  /* the stream's body */
+	bool bodyless : 1; /* HEAD */
 	bool local : 1;
-	bool dying : 1;           /* last is posted */
-	bool ended : 1;           /* its owner is through with it, only last is not */
+	bool dying : 1; /* last is posted */
+	bool ended : 1; /* its owner is through with it, only last is not */
 };
 
 struct http_listener {
@@ -124,7 +124,7 @@ struct http_server {
 
 /* ---- server_listen.c ---- */
 int brd_listen(struct http_server *s, const char *host, struct bread_err *err);
-void brd_listen_stop(struct http_server *s); /* closes the listeners */
+void brd_listen_stop(struct http_server *s);  /* closes the listeners */
 void brd_listen_evict(struct http_server *s); /* the oldest idle connection, if there is one */
 
 /* ---- server.c ---- */
@@ -135,8 +135,8 @@ void brd_conn_new(struct http_server *s, int fd, bool local);
 void brd_conn_close(struct http_conn *c); /* at once; a request that is held goes on without it */
 void brd_conn_shut(struct http_conn *c);  /* our side ends; close once the peer has seen it */
 void brd_conn_deadline(struct http_conn *c, int64_t ms);
-void brd_conn_again(struct http_conn *c); /* look at it in the next turn */
-void brd_conn_watch(struct http_conn *c); /* tells the loop what is waited for now */
+void brd_conn_again(struct http_conn *c);    /* look at it in the next turn */
+void brd_conn_watch(struct http_conn *c);    /* tells the loop what is waited for now */
 void brd_conn_answered(struct http_conn *c); /* all is sent: the next request, or the end */
 
 /* ---- server_read.c ---- */
@@ -151,15 +151,16 @@ ptrdiff_t brd_conn_send(struct http_conn *c, const struct iovec *v, int n);
 bool brd_conn_put(struct http_conn *c, const struct iovec *v, int n);
 bool brd_conn_waits(const struct http_conn *c); /* out is not empty */
 void brd_conn_writable(struct http_conn *c);
-/* The head of an answer, into s->text. length < 0: chunked if the request can, else until the end. */
+/* The head of an answer, into s->text. length < 0: chunked if the request can, else until the end.
+ */
 void brd_answer_head(struct http_conn *c, const struct http_req *req, int status,
-        const char *content_type, struct bread_str extra, int64_t length);
+	const char *content_type, struct bread_str extra, int64_t length);
 void brd_iov_skip(struct iovec **v, int *n, size_t sent);
 
 /* ---- server_req.c ---- */
-struct http_req *brd_req_new(struct http_conn *c, const struct http_head *head, struct bread_str raw,
-        struct bread_str body);
-void brd_req_free(struct http_req *req); /* back to the pool, if it has a connection */
+struct http_req *brd_req_new(struct http_conn *c, const struct http_head *head,
+	struct bread_str raw, struct bread_str body);
+void brd_req_free(struct http_req *req);   /* back to the pool, if it has a connection */
 void brd_req_orphan(struct http_req *req); /* its peer has gone: on_closed will follow */
 void brd_req_tell(struct http_req *req);   /* on_closed, unless it was told or has ended */
 

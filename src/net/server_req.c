@@ -349,10 +349,11 @@ bool brd_http_stream_write(struct http_req *req, const struct iovec *v, int n)
 
 	if (!c)
 		return false;
-	brd_assert(req->streamed && !brd_http_stream_pending(req));
+	brd_assert(req->streamed && !req->rest_count);
 	if (req->bodyless)
 		return true;
-	sent = brd_conn_send(c, v, n);
+	/* the head may still wait, when the socket was full of earlier answers */
+	sent = brd_conn_waits(c) ? 0 : brd_conn_send(c, v, n);
 	if (sent < 0) {
 		brd_conn_close(c);
 		return false;

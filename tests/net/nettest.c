@@ -3,6 +3,7 @@
 #include "nettest.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -169,11 +170,13 @@ void peer_open(struct peer *p, struct rig *r)
 	struct sockaddr_in a = { .sin_family = AF_INET,
 		.sin_port = htons((uint16_t)brd_http_server_port(r->server)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int one = 1;
 
 	*p = (struct peer){ .rig = r };
 	brd_buf_init(&p->got, BUF_NO_LIMIT);
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_true(p->fd >= 0);
+	setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	assert_true(connect(p->fd, (void *)&a, sizeof(a)) == 0 || errno == EINPROGRESS);
 }
 

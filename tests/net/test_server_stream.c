@@ -159,6 +159,53 @@ static void the_end_takes_over_what_waits(void **state)
 	assert_memory_equal(body + MUCH, "0\r\n\r\nHTTP/1.1 200", 17);
 }
 
+static void stream_and_end(struct http_req *req, void *arg)
+{
+	struct http_stream_events ev = { NULL, NULL, NULL };
+
+	brd_http_stream(req, 200, NULL, BRD_STR(""), &ev);
+	write_text(req, "2\r\nab\r\n");
+	brd_http_stream_end(req);
+}
+
+/* Sooner or later a head, a chunk, or an end finds no room. */
+static void streams_into_a_full_socket(void **state)
+{
+	enum { N = 50000 };
+	struct buf asks;
+	struct peer p;
+	struct rig r;
+	size_t at = 0, each;
+
+	rig_start(&r, (struct http_server_conf){ .on_request = stream_and_end });
+	peer_open(&p, &r);
+	brd_buf_init(&asks, BUF_NO_LIMIT);
+	for (int i = 0; i < N; i++)
+		brd_buf_addz(&asks, GET("/"));
+	for (int idle = 0; at < asks.len; idle++) {
+		ssize_t n = send(p.fd, asks.data + at, asks.len - at, MSG_NOSIGNAL);
+
+		at += n > 0 ? (size_t)n : 0;
+		idle = n > 0 ? 0 : idle;
+		brd_loop_turn(r.loop, 0);
+		if (idle > 100)
+			peer_take(&p);
+	}
+	for (size_t quiet = 0, had = 0; quiet < 200; quiet++) {
+		brd_loop_turn(r.loop, 1);
+		peer_take(&p);
+		quiet = p.got.len > had ? 0 : quiet;
+		had = p.got.len;
+	}
+	each = p.got.len / N;
+	assert_int_equal(p.got.len, each * N);
+	for (size_t i = 1; i <= N; i++)
+		assert_memory_equal(p.got.data + i * each - 14, "\r\n2\r\nab\r\n0\r\n\r\n", 14);
+	brd_buf_fini(&asks);
+	peer_close(&p);
+	rig_stop(&r);
+}
+
 static void a_peer_that_takes_nothing_is_cut(void **state)
 {
 	struct http_req *req;
@@ -369,6 +416,7 @@ int main(void)
 		TEST(abort_cuts_without_a_last_chunk),
 		TEST(a_full_socket_makes_a_write_wait),
 		TEST(the_end_takes_over_what_waits),
+		TEST(streams_into_a_full_socket),
 		TEST(a_peer_that_takes_nothing_is_cut),
 		TEST(a_peer_that_takes_a_little_is_not),
 		TEST(a_silent_stream_has_no_deadline),
