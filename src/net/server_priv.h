@@ -73,6 +73,7 @@ struct http_req {
 	struct bread_str body;
 	struct buf parts; /* a body that came in pieces */
 	struct http_chunks chunks;
+	size_t charged;     /* of parts, to the server's bodies */
 	struct arena arena; /* the owner's */
 	char *mem;          /* what head points to, and a body that came at once */
 	size_t mem_cap;
@@ -113,6 +114,7 @@ struct http_server {
 	struct post last; /* frees it, when it is freed after its listeners */
 	struct http_req *pool;
 	int pool_count;
+	size_t bodies;        /* bytes of bodies that are being read */
 	struct arena scratch; /* a head, while it is judged */
 	struct buf text;      /* an answer's head, while it is sent */
 	char date[48];        /* "Date: ...\r\n" */

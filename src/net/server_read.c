@@ -11,7 +11,9 @@
 #include "base/jsonw.h"
 #include "base/log.h"
 
-#define READS_PER_EVENT 4
+#define RECORDS_PER_EVENT 4 /* of TLS; of a plain socket, one read */
+/* Bodies that are being read may take as much as so many full ones in all. */
+#define FULL_BODIES_MAX 256
 
 static bool reading(const struct http_conn *c)
 {
@@ -33,6 +35,8 @@ static const char *refusal_code(int status)
 		return "HEADERS_TOO_LARGE";
 	case 501:
 		return "NOT_IMPLEMENTED";
+	case 503:
+		return "OVERLOADED";
 	case 505:
 		return "HTTP_VERSION_NOT_SUPPORTED";
 	default:
@@ -160,8 +164,26 @@ static size_t step_head(struct http_conn *c, struct bread_str view)
 
 static void body_complete(struct http_conn *c)
 {
+	c->server->bodies -= c->req->charged;
+	c->req->charged = 0;
 	c->req->body = brd_buf_str(&c->req->parts);
 	hand_over(c);
+}
+
+/* false: there are too many bytes in bodies already, and this one was refused. */
+static bool charge(struct http_conn *c)
+{
+	struct http_req *req = c->req;
+	struct http_server *s = c->server;
+
+	s->bodies += req->parts.len - req->charged;
+	req->charged = req->parts.len;
+	if (s->bodies / FULL_BODIES_MAX <= s->conf.max_body)
+		return true;
+	log_warn("net.bodies", "requests that are being read take %zu bytes; refused one",
+		s->bodies);
+	brd_conn_refuse(c, 503, "The server is reading too many requests.");
+	return false;
 }
 
 static size_t step_body(struct http_conn *c, struct bread_str view)
@@ -171,7 +193,7 @@ static size_t step_body(struct http_conn *c, struct bread_str view)
 	size_t n = view.n < left ? view.n : left;
 
 	brd_buf_addn(&req->parts, view.p, n);
-	if (n == left)
+	if (charge(c) && n == left)
 		body_complete(c);
 	return n;
 }
@@ -186,7 +208,7 @@ static size_t step_chunks(struct http_conn *c, struct bread_str view)
 		brd_conn_refuse(c, 413, "Request body too large");
 	else if (n < 0)
 		brd_conn_refuse(c, 400, "The chunks of the body are malformed.");
-	else if (done)
+	else if (charge(c) && done)
 		body_complete(c);
 	return n < 0 ? 0 : (size_t)n;
 }
@@ -261,7 +283,7 @@ static ptrdiff_t receive(struct http_conn *c)
 
 void brd_conn_read(struct http_conn *c)
 {
-	for (int i = 0; i < READS_PER_EVENT && reading(c); i++) {
+	for (int i = 0; i < RECORDS_PER_EVENT && reading(c); i++) {
 		ptrdiff_t n = receive(c);
 
 		if (n == TLS_AGAIN)
@@ -271,7 +293,7 @@ void brd_conn_read(struct http_conn *c)
 			return;
 		}
 		brd_conn_take(c, (struct bread_str){ c->server->in, (size_t)n });
-		if (c->state == CONN_CLOSED || (!c->tls && n < READ_SIZE))
+		if (c->state == CONN_CLOSED || !c->tls)
 			return;
 	}
 	if (reading(c) && c->tls && brd_tls_has_more(c->tls))

@@ -102,6 +102,8 @@ static bool give_to_pool(struct http_server *s, struct http_req *req)
 
 void brd_req_free(struct http_req *req)
 {
+	if (req->conn)
+		req->conn->server->bodies -= req->charged;
 	brd_buf_fini(&req->parts);
 	free(req->rest);
 	req->rest = NULL;

@@ -611,6 +611,16 @@ static void refuses_new_ones_and_finishes_the_old(void **state)
 	peer_close(&late);
 }
 
+static void a_stream_that_ends_while_refusing_closes(void **state)
+{
+	peer_send(&peer, GET("/stream"));
+	rig_until_held(&rig, 1);
+	brd_http_server_refuse(rig.server);
+	brd_http_stream_end(rig.held[0]);
+	peer_await_end(&peer);
+	assert_true(brd_str_ends(brd_buf_str(&peer.got), BRD_STR("0\r\n\r\n")));
+}
+
 static void free_in_handler(struct http_req *req, void *arg)
 {
 	struct rig *r = arg;
@@ -679,6 +689,7 @@ int main(void)
 		TEST(survives_having_no_descriptor_left),
 		TEST(an_idle_one_makes_room_for_a_descriptor),
 		TEST(refuses_new_ones_and_finishes_the_old),
+		TEST(a_stream_that_ends_while_refusing_closes),
 		TEST(may_be_freed_by_its_own_handler),
 		TEST(may_be_freed_after_it_refused),
 	};

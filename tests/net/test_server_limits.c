@@ -130,6 +130,32 @@ static void counts_chunks_against_the_limit(void **state)
 	expect_too_large(&peer);
 }
 
+static void bodies_in_the_making_are_limited_together(void **state)
+{
+	enum { N = 300 };
+	static struct peer many[N];
+	char part[990] = { 0 };
+	int refused = 0;
+
+	for (int i = 0; i < N; i++) {
+		peer_open(&many[i], &rig);
+		peer_send(
+			&many[i], "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+		peer_sendn(&many[i], part, sizeof(part));
+	}
+	rig_turns(&rig, 20);
+	for (int i = 0; i < N; i++) {
+		peer_take(&many[i]);
+		refused += strstr(many[i].got.data, "503 Service Unavailable") != NULL;
+	}
+	assert_in_range(refused, N - 260, N - 256);
+	for (int i = 0; i < N; i++)
+		peer_close(&many[i]);
+	rig_turns(&rig, 20);
+	send_many("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", 1000);
+	peer_await(&peer, "Content-Length: 1000");
+}
+
 static void says_continue_before_too_large(void **state)
 {
 	peer_send(&peer, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "
@@ -268,6 +294,7 @@ int main(void)
 		TEST(answers_what_came_before_a_fault),
 		TEST(takes_the_limit_and_not_a_byte_more),
 		TEST(counts_chunks_against_the_limit),
+		TEST(bodies_in_the_making_are_limited_together),
 		TEST(says_continue_before_too_large),
 		TEST(a_peer_that_goes_on_sending_reads_the_refusal),
 		FROZEN(lingers_only_so_long),
