@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
+#include "base/jsonw.h"
 #include "base/mem.h"
 #include "instance/internal.h"
 #include "model/model.h"
@@ -137,13 +138,35 @@ int bread_configure(struct bread *b, struct bread_str json, struct bread_err *er
 }
 
 /* "sqlite", or {"type":"sqlite","path":"./x.db",…}: the word and where it is. */
+/* What else the object says: the options of the part itself. */
+static struct bread_str other_keys(struct jval v, struct arena *a)
+{
+	struct buf b;
+	struct jsonw w;
+	struct bread_str text;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_obj(&w);
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		if (brd_json_is(it.key, "type") || brd_json_is(it.key, "path"))
+			continue;
+		brd_jw_keys(&w, brd_json_str(it.key, a));
+		brd_jw_raw(&w, brd_json_raw(it.value));
+	}
+	brd_jw_end_obj(&w);
+	text = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return text;
+}
+
 static bool typed(struct jval v, struct arena *a, struct bread_str *word, struct bread_str *url,
 	struct bread_str *options)
 {
 	if (brd_json_type(v) == JSON_OBJECT) {
 		*word = brd_json_str(brd_json_get(v, "type"), a);
 		*url = brd_json_str(brd_json_get(v, "path"), a);
-		*options = brd_json_raw(v);
+		*options = other_keys(v, a);
 	} else {
 		*word = brd_json_str(v, a);
 	}
