@@ -25,7 +25,8 @@ struct http_call_spec {
 	int64_t silence_ms;         /* between bytes of the body; 0: none */
 	int max_redirects;          /* 0: none is followed */
 	const char *ca_file;        /* NULL: the system's */
-	/* May veto a resolved address (contract C27); NULL: all are allowed. sa is a struct sockaddr. */
+	/* May veto a resolved address (contract C27), also one of a redirect or of a connection
+	 * that was kept; NULL: all are allowed. sa is a struct sockaddr. */
 	bool (*allow_addr)(void *arg, const void *sa);
 
 	void (*on_head)(void *arg, struct http_call *c); /* once, before any body byte; may be NULL */
@@ -34,9 +35,15 @@ struct http_call_spec {
 	void *arg;
 };
 
-/* op ends BREAD_OK when the whole answer was read, whatever its status;
- * BREAD_E_UPSTREAM on refused, reset, TLS or DNS trouble; BREAD_E_TIMEOUT;
- * BREAD_E_CANCELED within this turn after a cancel (the connection is closed, not drained).
+/* op ends BREAD_OK when the whole answer was read, whatever its status; else op->err.name
+ * says what it was:
+ *   BREAD_E_UPSTREAM  "refused", "reset" (cut before or in the answer), "dns", "tls",
+ *                     "protocol" (no HTTP, or a head over 128 KiB), "redirects" (too many,
+ *                     or to what is not http)
+ *   BREAD_E_TIMEOUT   "connect", "headers", "silence"; none when it was the op's own deadline
+ *   BREAD_E_INVALID   "url", "header", "method": nothing was sent; "address": vetoed
+ *   BREAD_E_CANCELED  within this turn after a cancel (the connection is closed, not drained)
+ * Its text names the host and no secret. Callbacks may start, pause and cancel any call.
  * The call's memory stays until brd_http_call_free. */
 struct http_call *brd_http_call_start(
         struct http_client *c, const struct http_call_spec *spec, struct bread_op *op);
