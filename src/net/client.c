@@ -303,15 +303,7 @@ int brd_http_call_status(const struct http_call *c)
 
 struct bread_str brd_http_call_header(const struct http_call *c, const char *name)
 {
-	struct bread_str rest = brd_buf_str(&c->head);
-	struct bread_str line;
-
-	while (c->head_done && rest.p && rest.n) {
-		line = brd_str_split(&rest, '\n');
-		if (brd_str_ieq(brd_str_split(&line, ':'), brd_str(name)) && line.p)
-			return brd_str_trim(line);
-	}
-	return (struct bread_str){ NULL, 0 };
+	return c->head_done ? brd_http_call_find(c, name) : (struct bread_str){ NULL, 0 };
 }
 
 void brd_http_call_free(struct http_call *c)

@@ -23,7 +23,7 @@ struct http_call_spec {
 	int64_t connect_ms;         /* 0: 10,000 */
 	int64_t headers_ms;         /* until the final status line; 0: 300,000 */
 	int64_t silence_ms;         /* between bytes of the body; 0: none */
-	int max_redirects;          /* 0: none is followed */
+	int max_redirects;          /* 0: none; calls with keys in headers stay at their host */
 	const char *ca_file;        /* NULL: the system's */
 	/* May veto a resolved address (contract C27), also one of a redirect or of a connection
 	 * that was kept; NULL: all are allowed. sa is a struct sockaddr. */

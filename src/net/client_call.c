@@ -72,25 +72,71 @@ static int parse_status(struct bread_str line)
 	return line.n >= 3 && brd_str_int(brd_sub(line, 0, 3), &n) ? (int)n : 0;
 }
 
-static bool has_location(const struct http_call *c)
+struct bread_str brd_http_call_find(const struct http_call *c, const char *name)
 {
 	struct bread_str rest = brd_buf_str(&c->head);
 
 	while (rest.p && rest.n) {
 		struct bread_str line = brd_str_split(&rest, '\n');
 
-		if (brd_str_ieq(brd_str_split(&line, ':'), BRD_STR("location")))
-			return true;
+		if (brd_str_ieq(brd_str_split(&line, ':'), brd_str(name)) && line.p)
+			return brd_str_trim(line);
 	}
-	return false;
+	return (struct bread_str){ NULL, 0 };
+}
+
+static bool same_part(CURLU *a, CURLU *b, CURLUPart part)
+{
+	char *x = NULL, *y = NULL;
+	bool same = curl_url_get(a, part, &x, 0) == CURLUE_OK &&
+		    curl_url_get(b, part, &y, 0) == CURLUE_OK && strcasecmp(x, y) == 0;
+
+	curl_free(x);
+	curl_free(y);
+	return same;
+}
+
+/* To another host, or out of TLS. Of headers that hold keys curl knows two. */
+static bool leads_away(struct http_call *c, struct bread_str location)
+{
+	CURLU *from = curl_url(), *to = curl_url();
+	char *z = brd_strndup(location), *here = NULL;
+	bool away;
+
+	curl_easy_getinfo(c->easy, CURLINFO_EFFECTIVE_URL, &here);
+	away = curl_url_set(from, CURLUPART_URL, here, 0) != CURLUE_OK ||
+	       curl_url_set(to, CURLUPART_URL, here, 0) != CURLUE_OK ||
+	       curl_url_set(to, CURLUPART_URL, z, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
+	       !same_part(from, to, CURLUPART_HOST) || !same_part(from, to, CURLUPART_SCHEME);
+	free(z);
+	curl_url_cleanup(from);
+	curl_url_cleanup(to);
+	return away;
+}
+
+static void check_redirect(struct http_call *c, struct bread_str location)
+{
+	struct bread_err err = { 0 };
+
+	if (!c->has_own_headers || !leads_away(c, location))
+		return;
+	brd_fail_as(&err, BREAD_E_UPSTREAM, "redirects", "net.client",
+		"%s sent us on to another host, for which the headers of this call are not meant; "
+		"give that URL if it is right",
+		c->peer);
+	brd_http_call_stop(c, BREAD_E_UPSTREAM, &err);
 }
 
 static void end_head(struct http_call *c)
 {
+	struct bread_str location = brd_http_call_find(c, "location");
+
 	if (c->seen < 200)
 		return;
-	if (c->follows && c->seen >= 300 && c->seen < 400 && has_location(c))
+	if (c->follows && c->seen >= 300 && c->seen < 400 && location.p) {
+		check_redirect(c, location);
 		return;
+	}
 	c->head_done = true;
 	c->status = c->seen;
 	c->state = CALL_BODY;
@@ -174,6 +220,7 @@ static int set_headers(struct http_call *c, const char *const *lines, struct bre
 				"a header for %s is not of the form 'Name: value' on one line",
 				c->peer);
 		has_type |= named(*lines, "content-type");
+		c->has_own_headers |= !named(*lines, "content-type") && !named(*lines, "accept");
 		add_header(c, *lines);
 	}
 	if (!has_type)
@@ -317,7 +364,7 @@ static enum bread_code cut(struct http_call *c, struct bread_err *err)
 
 static enum bread_code other_trouble(struct http_call *c, CURLcode r, struct bread_err *err)
 {
-	if (c->follows && has_location(c) &&
+	if (c->follows && brd_http_call_find(c, "location").p &&
 		(r == CURLE_URL_MALFORMAT || r == CURLE_UNSUPPORTED_PROTOCOL))
 		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "redirects",
 			"net.client", "%s sent us on to a URL that is not http or https", c->peer);

@@ -44,6 +44,7 @@ struct http_call {
 	bool want_pause, paused; /* what is asked, and what curl knows */
 	bool vetoed;             /* allow_addr refused an address */
 	bool head_done;
+	bool has_own_headers; /* beside those that say what the body is */
 	bool follows;    /* redirects are followed */
 	bool doomed;     /* code and err are set; it ends at the next flush */
 	int status;      /* of the final answer */
@@ -66,5 +67,7 @@ void brd_http_call_watch(struct http_call *c, int64_t ms);
 /* client_call.c: the easy handle with all its options, or why not. */
 int brd_http_call_setup(
 	struct http_call *c, const struct http_call_spec *spec, struct bread_err *err);
+/* client_call.c: a header of the head that was read last; p NULL: absent. */
+struct bread_str brd_http_call_find(const struct http_call *c, const char *name);
 /* client_call.c: what went wrong, by curl's code. */
 enum bread_code brd_http_call_outcome(struct http_call *c, CURLcode r, struct bread_err *err);

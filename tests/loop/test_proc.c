@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,6 +338,51 @@ static void children_inherit_no_file(void **state)
 	brd_proc_free(p);
 }
 
+static void on_one_more(struct bread_op *o)
+{
+	++*(int *)o->arg;
+}
+
+/* A loop of its own, whose children come and go beside those of others. */
+static void *run_children(void *arg)
+{
+	const char *argv[] = { "sh", "-c", "cat; exit 5", NULL };
+	struct proc_spec s = { .argv = argv, .input = BRD_STR("x") };
+	struct proc *p[8];
+	struct bread_op ops[8];
+	struct loop *l;
+	int ended = 0, good = 0;
+
+	if (brd_loop_new(&l, NULL))
+		return NULL;
+	for (int i = 0; i < 8; i++) {
+		bread_op_init(&ops[i], l, on_one_more, &ended);
+		p[i] = brd_proc_start(l, &s, &ops[i]);
+	}
+	while (ended < 8)
+		brd_loop_turn(l, -1);
+	for (int i = 0; i < 8; i++) {
+		good += ops[i].code == BREAD_OK && brd_proc_status(p[i]) == 5;
+		brd_proc_free(p[i]);
+	}
+	brd_loop_free(l);
+	*(int *)arg = good;
+	return NULL;
+}
+
+static void several_loops_have_children(void **state)
+{
+	pthread_t t[4];
+	int good[4] = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, run_children, &good[i]);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], NULL);
+		assert_int_equal(good[i], 8);
+	}
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -361,6 +407,7 @@ int main(void)
 		T(deadline_is_a_timeout),
 		T(no_file_stays_open),
 		T(children_inherit_no_file),
+		T(several_loops_have_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

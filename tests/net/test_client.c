@@ -40,6 +40,18 @@ static void send_hints(int conn)
 	peer_send(conn, "HTTP/1.1 404 No\r\nX-Kind:  final \r\nContent-Length: 0\r\n\r\n");
 }
 
+/* To the same server under another name. */
+static void send_away(struct peer *p, int conn)
+{
+	char head[200];
+
+	snprintf(head, sizeof(head),
+		"HTTP/1.1 307 Over There\r\nLocation: http://localhost:%d/hello\r\n"
+		"Content-Length: 0\r\n\r\n",
+		p->port);
+	peer_send(conn, head);
+}
+
 static void serve(struct peer *p, int conn)
 {
 	static _Thread_local char req[2 << 20];
@@ -57,6 +69,8 @@ static void serve(struct peer *p, int conn)
 		else if (strstr(req, " /round "))
 			peer_send(conn, "HTTP/1.1 302 Found\r\nLocation: /round\r\n"
 					"Content-Length: 0\r\n\r\n");
+		else if (strstr(req, " /away "))
+			send_away(p, conn);
 		else if (strstr(req, " /file "))
 			peer_send(conn, "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n"
 					"Content-Length: 0\r\n\r\n");
@@ -225,6 +239,29 @@ static void redirects_have_a_limit_and_stay_http(void **state)
 	f = fetch_new("/file");
 	f->spec.max_redirects = 3;
 	fetch_fails(f, BREAD_E_UPSTREAM, "redirects");
+}
+
+static void headers_do_not_go_to_another_host(void **state)
+{
+	static const char *const plain[] = { "Accept: application/json", NULL };
+	static const char *const secret[] = { "X-Api-Key: secret", NULL };
+	struct fetch *f = fetch_new("/away");
+
+	f->spec.max_redirects = 1;
+	f->spec.headers = plain;
+	fetch_run(f);
+	assert_int_equal(brd_http_call_status(f->call), 200);
+	fetch_free(f);
+	f = fetch_new("/away");
+	f->spec.max_redirects = 1;
+	f->spec.headers = secret;
+	fetch_fails(f, BREAD_E_UPSTREAM, "redirects");
+	f = fetch_new("/moved");
+	f->spec.max_redirects = 1;
+	f->spec.headers = secret;
+	fetch_run(f);
+	assert_int_equal(brd_http_call_status(f->call), 200);
+	fetch_free(f);
 }
 
 /* ---- connections ---- */
@@ -446,6 +483,7 @@ int main(void)
 		T(redirects_are_not_followed_unasked),
 		T(redirects_are_followed_when_asked),
 		T(redirects_have_a_limit_and_stay_http),
+		T(headers_do_not_go_to_another_host),
 		T(connections_are_used_again),
 		T(many_at_once),
 		T(proxies_of_the_environment_are_ignored),
