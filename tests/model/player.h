@@ -85,7 +85,9 @@ static inline void player_say(struct player *p, const char *role, const char *co
 	struct jval v;
 	struct bread_err err = { 0 };
 
-	assert_int_equal(brd_json_parse(&p->arena, brd_str(content_json), 0, &v, NULL), 0);
+	assert_int_equal(brd_json_parse(&p->arena, brd_arena_copy(&p->arena, brd_str(content_json)),
+				 0, &v, NULL),
+		0);
 	if (brd_message_from_stored(
 		    &p->messages[p->req.message_count++], brd_str(role), v, &p->arena, &err))
 		fail_msg("%s", err.text);
