@@ -123,6 +123,11 @@ struct bread_run_request {
  * input), CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 
+/* Runs a pipeline of `pipelines:`. PIPELINE_NOT_FOUND (context lists those there are),
+ * CONCURRENCY_LIMIT, PIPELINE_UNSUPPORTED: this version runs none that has steps.
+ * BREAD_OK: it had no steps, so it has ended, without a crumb. */
+BREAD_API int bread_run_pipeline(struct bread *b, struct bread_str id, struct bread_err *err);
+
 /* Answers a run that waits for a human. response: JSON, empty: none was given. */
 struct bread_resume_request {
 	struct bread_str checkpoint_id, response;

@@ -102,6 +102,7 @@ int brd_loops_open(struct bread *b, struct bread_err *err);
 void brd_loops_close(struct bread *b);
 
 /* ---- runs.c ---- */
+int brd_active_room(struct bread *b, struct bread_err *err); /* CONCURRENCY_LIMIT at the cap */
 void brd_active_add(struct bread *b, struct run *r);
 void brd_active_gone(void *arg, struct run *r); /* run_env.on_gone */
 /* Calls fn(run) on each live run's own loop. */

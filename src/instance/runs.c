@@ -281,7 +281,7 @@ static int begin(struct bread *b, struct agent_def *d, const struct bread_run_re
 	return 0;
 }
 
-static int check_room(struct bread *b, struct bread_err *err)
+int brd_active_room(struct bread *b, struct bread_err *err)
 {
 	struct active nobody = { .id = "" };
 	int64_t max = b->conf.concurrency.max;
@@ -299,7 +299,7 @@ int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[
 
 	brd_buf_init(&input, BUF_NO_LIMIT);
 	if (!r)
-		r = check_room(b, err);
+		r = brd_active_room(b, err);
 	if (!r) {
 		d = brd_registry_agent(b, req->agent_id);
 		r = d ? take_input(d, req->input, &input, err) : refuse_agent(err, req->agent_id);
@@ -348,7 +348,7 @@ void bread_resume(struct bread *b, const struct bread_resume_request *req)
 	struct resume *s;
 	struct run_resume in;
 
-	if (check_ids(b, &nothing, &err) || check_room(b, &err)) {
+	if (check_ids(b, &nothing, &err) || brd_active_room(b, &err)) {
 		req->on_claimed(none, 0, &err, req->arg);
 		return;
 	}

@@ -101,7 +101,8 @@ static const struct bread_node_row *question(struct resuming *s)
 		if (!brd_str_is(n->kind, brd_human_node.kind) || n->state != 1 ||
 			brd_json_parse(&s->arena, n->data, 0, &data, NULL))
 			continue;
-		if (brd_str_eq(brd_json_str(brd_json_get(data, "checkpointId"), &s->arena), s->row->id))
+		if (brd_str_eq(brd_json_str(brd_json_get(data, "checkpointId"), &s->arena),
+			    s->row->id))
 			return n;
 	}
 	return NULL;
@@ -187,11 +188,12 @@ static void claim(struct resuming *s, const struct bread_node_row *node)
 	s->recs[2].node.state = 2;
 	s->recs[2].node.data = node_end(s);
 	s->recs[3].kind = BREAD_REC_MESSAGE;
-	s->recs[3].message = (struct bread_message_row){ .id = brd_arena_copy(&s->arena, brd_str(id)),
-		.session_id = s->row->session_id,
-		.role = BRD_STR("tool"),
-		.content = message(s),
-		.timestamp = now };
+	s->recs[3].message =
+		(struct bread_message_row){ .id = brd_arena_copy(&s->arena, brd_str(id)),
+			.session_id = s->row->session_id,
+			.role = BRD_STR("tool"),
+			.content = message(s),
+			.timestamp = now };
 	s->recs[4].kind = BREAD_REC_CRUMB;
 	s->recs[4].crumb = (struct bread_crumb_row){ .run_id = run->id,
 		.session_id = s->row->session_id,
@@ -218,7 +220,8 @@ static void on_built(void *arg, struct run *r)
 
 	if (!r) {
 		refuse(s, BREAD_E_UPSTREAM, "STORE_FAILED",
-			"the answer was taken, but the run could not be read; it goes on when the store works");
+			"the answer was taken, but the run could not be read; it goes on when the "
+			"store works");
 		return;
 	}
 	r->on_end = s->in.on_end;
@@ -272,7 +275,8 @@ static void on_run(struct bread_op *op)
 	else if (s->looks++ < LOOKS_MAX) /* a sibling's answer is being taken in */
 		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
 	else
-		refuse(s, BREAD_E_BUSY, "RUN_BUSY", "the run is busy with another answer; try again");
+		refuse(s, BREAD_E_BUSY, "RUN_BUSY",
+			"the run is busy with another answer; try again");
 }
 
 static void on_checkpoint(struct bread_op *op)
@@ -299,6 +303,22 @@ static void look(struct resuming *s)
 	ask(s, &s->checkpoint, BREAD_READ_CHECKPOINT, s->in.checkpoint_id, on_checkpoint);
 }
 
+/* As a line of NDJSON can carry it: without blanks between tokens. */
+static struct bread_str compact(struct arena *a, struct bread_str json)
+{
+	struct bread_str text = { 0 };
+	struct jval v;
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	if (json.n && !brd_json_parse(a, json, 0, &v, NULL)) {
+		brd_json_compact(v, &b);
+		text = brd_arena_copy(a, brd_buf_str(&b));
+	}
+	brd_buf_fini(&b);
+	return text;
+}
+
 void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume *in)
 {
 	struct resuming *s = brd_alloc(sizeof(*s));
@@ -307,6 +327,6 @@ void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume
 	s->loop = l;
 	s->in = *in;
 	s->in.checkpoint_id = brd_arena_copy(&s->arena, in->checkpoint_id);
-	s->in.response = brd_arena_copy(&s->arena, in->response);
+	s->in.response = compact(&s->arena, in->response);
 	look(s);
 }

@@ -195,6 +195,22 @@ static void ask_session(struct starting *s)
 	brd_store_read(r->env->store, &s->read);
 }
 
+/* An object from outside as one line; empty when it is none. */
+static struct bread_str compact(struct arena *a, struct bread_str json)
+{
+	struct bread_str text = { 0 };
+	struct jval v;
+	struct buf b;
+
+	if (!json.n || brd_json_parse(a, json, 0, &v, NULL) || brd_json_type(v) != JSON_OBJECT)
+		return text;
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_json_compact(v, &b);
+	text = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return text;
+}
+
 struct run *brd_run_new(
 	struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *in)
 {
@@ -205,13 +221,13 @@ struct run *brd_run_new(
 	r->epoch = 1;
 	r->input = brd_arena_copy(&r->arena, in->input);
 	r->options = brd_arena_copy(&r->arena, in->options);
-	r->tags = brd_arena_copy(&r->arena, in->tags);
+	r->tags = compact(&r->arena, in->tags);
 	r->on_end = in->on_end;
 	r->arg = in->arg;
 	brd_topic_begin(r->topic, 0);
 	atomic_fetch_add_explicit(&env->counts->started, 1, memory_order_relaxed);
 	s->run = r;
-	s->session_tags = brd_arena_copy(&r->arena, in->session_tags);
+	s->session_tags = compact(&r->arena, in->session_tags);
 	brd_run_hold(r);
 	if (in->new_session) {
 		begin(s);

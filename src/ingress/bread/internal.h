@@ -45,8 +45,16 @@ struct question *brd_ingress_question(struct bread_request *req, enum bread_read
 	struct bread_str key, void (*on_rows)(struct question *q));
 void brd_ingress_ask(struct question *q);
 
+/* run.c: the framing that a request wants; and its refusals, in that framing. */
+const struct bread_framing *brd_ingress_framing(struct bread_request *req, const void *arg);
+void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f, const char *code,
+	const char *message, const char *context);
+void brd_ingress_refuse(
+	struct bread_request *req, const struct bread_framing *f, const struct bread_err *err);
+
 /* The routes. */
 void brd_ingress_mount_agents(struct ingress *in);
 void brd_ingress_mount_run(struct ingress *in);
+void brd_ingress_mount_resume(struct ingress *in);
 void brd_ingress_mount_runs(struct ingress *in);
 void brd_ingress_mount_sessions(struct ingress *in);

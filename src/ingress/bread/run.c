@@ -62,14 +62,14 @@ static void fill_request(
 
 /* ---- a stream as the answer ---- */
 
-static const struct bread_framing *framing_of(struct bread_request *req, const void *arg)
+const struct bread_framing *brd_ingress_framing(struct bread_request *req, const void *arg)
 {
 	const struct ingress *in = arg;
 
 	return brd_ingress_accepted(bread_request_header(req, "accept"), in->first);
 }
 
-static void fail_in_stream(struct bread_request *req, const struct bread_framing *f,
+void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f,
 	const char *code, const char *message, const char *context)
 {
 	struct bread_failure failure = {
@@ -91,15 +91,15 @@ static int is_answer(const struct bread_err *err)
 	       strcmp(err->name, "SESSION_BUSY") == 0 || strcmp(err->name, "RUN_EXISTS") == 0;
 }
 
-static void refuse(
+void brd_ingress_refuse(
 	struct bread_request *req, const struct bread_framing *f, const struct bread_err *err)
 {
 	if (is_answer(err))
 		bread_reply_error(req, err);
 	else if (err->name[0])
-		fail_in_stream(req, f, err->name, err->text, err->context);
+		brd_ingress_fail(req, f, err->name, err->text, err->context);
 	else
-		fail_in_stream(req, f, "INTERNAL_ERROR", "Internal server error", "");
+		brd_ingress_fail(req, f, "INTERNAL_ERROR", "Internal server error", "");
 }
 
 static int asked(struct bread_request *req, const char *name)
@@ -111,7 +111,7 @@ static int asked(struct bread_request *req, const char *name)
 
 static void run(struct bread_request *req, void *arg)
 {
-	const struct bread_framing *f = framing_of(req, arg);
+	const struct bread_framing *f = brd_ingress_framing(req, arg);
 	struct bread_json *body = bread_json_new(bread_request_body(req));
 	struct bread_stream_spec spec = { .framing = f, .own = 1, .until_idle = 1 };
 	char id[BREAD_RUN_ID_MAX];
@@ -126,7 +126,7 @@ static void run(struct bread_request *req, void *arg)
 	fill_request(&r, req, body);
 	if (bread_run(bread_request_instance(req), &r, id, &err)) {
 		bread_json_free(body);
-		refuse(req, f, &err);
+		brd_ingress_refuse(req, f, &err);
 		return;
 	}
 	bread_json_free(body);
@@ -226,65 +226,8 @@ static void submit(struct bread_request *req, void *arg)
 	s->first = bread_subscribe(b, brd_ingress_str(s->id), 0, &mine);
 }
 
-/* ---- pipelines and checkpoints: this server has none ---- */
-
-static int body_is_null(struct bread_request *req)
-{
-	struct bread_json *body = bread_json_new(bread_request_body(req));
-	int null = bread_json_type(body, "") == BREAD_JSON_NULL;
-
-	bread_json_free(body);
-	return null;
-}
-
-static void fail_unknown(struct bread_request *req, void *arg, const char *code,
-	struct bread_str message, const char *key, const char *more)
-{
-	struct bread_sink *context = bread_sink_new();
-	struct bread_failure failure = { .agent_id = bread_request_param(req, "id"),
-		.code = brd_ingress_str(code),
-		.message = message,
-		.timestamp = brd_ingress_now() };
-
-	if (body_is_null(req)) {
-		failure.code = LIT("INTERNAL_ERROR");
-		failure.message = LIT("Internal server error");
-	} else {
-		brd_ingress_put(context, "{\"");
-		brd_ingress_put(context, key);
-		brd_ingress_put(context, "\":");
-		bread_sink_quote(context, failure.agent_id);
-		brd_ingress_put(context, more);
-		brd_ingress_put(context, "}");
-		failure.context = bread_sink_bytes(context);
-	}
-	bread_reply_failure(req, framing_of(req, arg), &failure);
-	bread_sink_free(context);
-}
-
-static void pipeline(struct bread_request *req, void *arg)
-{
-	struct bread_str id = bread_request_param(req, "id");
-
-	fail_unknown(req, arg, "PIPELINE_NOT_FOUND",
-		bread_request_printf(req, "Pipeline not found: \"%.*s\"", (int)id.n, id.p),
-		"pipelineId", ",\"available\":[]");
-}
-
-static void resume(struct bread_request *req, void *arg)
-{
-	struct bread_str id = bread_request_param(req, "id");
-
-	fail_unknown(req, arg, "CHECKPOINT_NOT_FOUND",
-		bread_request_printf(
-			req, "Checkpoint not found or already resumed: %.*s", (int)id.n, id.p),
-		"checkpointId", "");
-}
-
 void brd_ingress_mount_run(struct ingress *in)
 {
 	bread_route(&in->in, "POST", "/agents/:id/run", run, in);
 	bread_route(&in->in, "POST", "/agents/:id/runs", submit, in);
-	bread_route(&in->in, "POST", "/pipelines/:id/run", pipeline, in);
-	bread_route(&in->in, "POST", "/resume/:id", resume, in);
 }

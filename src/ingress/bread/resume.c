@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers to runs that wait, and pipelines (bread-wire.md 3.2, 3.3). The answer is
+ * the stream of what the run does from there on. */
+#include <stdlib.h>
+#include "ingress/bread/internal.h"
+
+struct answer {
+	struct bread_request *req;
+	const struct bread_framing *framing;
+};
+
+static void on_claimed(
+	struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg)
+{
+	struct answer *a = arg;
+	struct bread_stream_spec spec = {
+		.framing = a->framing, .run_id = run_id, .after = after, .own = 1, .until_idle = 1
+	};
+
+	if (err)
+		brd_ingress_refuse(a->req, a->framing, err);
+	else
+		bread_reply_stream(a->req, &spec);
+	free(a);
+}
+
+static int refuse_null(
+	struct bread_request *req, const struct bread_framing *f, const struct bread_json *body)
+{
+	if (bread_json_type(body, "") != BREAD_JSON_NULL)
+		return 0;
+	brd_ingress_fail(req, f, "INTERNAL_ERROR", "Internal server error", "");
+	return 1;
+}
+
+static void resume(struct bread_request *req, void *arg)
+{
+	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread_resume_request r = { .checkpoint_id = bread_request_param(req, "id"),
+		.on_claimed = on_claimed };
+	const struct bread_framing *f = brd_ingress_framing(req, arg);
+	struct answer *a;
+
+	if (!refuse_null(req, f, body)) {
+		a = calloc(1, sizeof(*a));
+		if (!a)
+			abort();
+		a->req = req;
+		a->framing = f;
+		r.arg = a;
+		if (bread_json_type(body, "") == BREAD_JSON_OBJECT)
+			r.response = bread_json_raw(body, "response");
+		bread_resume(bread_request_instance(req), &r);
+	}
+	bread_json_free(body);
+}
+
+static void pipeline(struct bread_request *req, void *arg)
+{
+	struct bread_json *body = bread_json_new(bread_request_body(req));
+	const struct bread_framing *f = brd_ingress_framing(req, arg);
+	struct bread_err err = { 0 };
+
+	if (!refuse_null(req, f, body)) {
+		if (bread_run_pipeline(
+			    bread_request_instance(req), bread_request_param(req, "id"), &err))
+			brd_ingress_refuse(req, f, &err);
+		else
+			bread_reply(req, 200, f->content_type, LIT(""), LIT(""));
+	}
+	bread_json_free(body);
+}
+
+void brd_ingress_mount_resume(struct ingress *in)
+{
+	bread_route(&in->in, "POST", "/pipelines/:id/run", pipeline, in);
+	bread_route(&in->in, "POST", "/resume/:id", resume, in);
+}
