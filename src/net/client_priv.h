@@ -45,11 +45,11 @@ struct http_call {
 	bool vetoed;             /* allow_addr refused an address */
 	bool head_done;
 	bool has_own_headers; /* beside those that say what the body is */
-	bool follows;    /* redirects are followed */
-	bool doomed;     /* code and err are set; it ends at the next flush */
-	int status;      /* of the final answer */
-	int seen;        /* of the head that is being read */
-	struct buf head; /* its header lines */
+	bool follows;         /* redirects are followed */
+	bool doomed;          /* code and err are set; it ends at the next flush */
+	int status;           /* of the final answer */
+	int seen;             /* of the head that is being read */
+	struct buf head;      /* its header lines */
 
 	struct timer watch; /* connect, headers or silence, by state */
 	int64_t connect_ms, headers_ms, silence_ms;
