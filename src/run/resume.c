@@ -217,6 +217,7 @@ static void on_built(void *arg, struct run *r)
 {
 	struct resuming *s = arg;
 	int64_t head = s->run.runs->head;
+	struct crumb *crumb;
 
 	if (!r) {
 		refuse(s, BREAD_E_UPSTREAM, "STORE_FAILED",
@@ -224,10 +225,12 @@ static void on_built(void *arg, struct run *r)
 			"store works");
 		return;
 	}
+	crumb = brd_crumb_ref(s->crumb);
 	r->on_end = s->in.on_end;
 	r->arg = s->in.arg;
-	brd_topic_publish(r->topic, s->crumb);
-	over(s, r, head, NULL);
+	over(s, r, head, NULL); /* first: whoever watches from here on sees it live */
+	brd_topic_publish(r->topic, crumb);
+	brd_crumb_unref(crumb);
 }
 
 static void on_timer(struct timer *t)

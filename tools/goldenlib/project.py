@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Writes a project of ours from a scenario in its neutral form. Files are YAML by
-being JSON."""
+being JSON. The original never checks input, and some recordings have input that
+does not fit; so inputSchema is written only where that is what is looked at."""
 import json
 import os
 import sys
@@ -76,13 +77,12 @@ def evals(name, e):
     return {'agent': e['agentId'], 'cases': e['cases']}
 
 
-def make(s, folder, store):
+def make(s, folder, store, checks_input=False):
     write(f'{folder}/bread.yaml', config(s, store))
     write(f'{folder}/models.json', {'models': s.get('models', {})})
     for id, a in s.get('agents', {}).items():
         where = f'{folder}/agents/{id}'
-        # the original never checks input; where that itself is recorded we do
-        spec = agent(a, folder, s['name'].startswith('bad-input'))
+        spec = agent(a, folder, checks_input)
         write(f'{where}/agent.yaml', spec)
         if a.get('prompt'):
             write(f'{where}/prompt.md', a['prompt'])

@@ -49,7 +49,7 @@ class Response(threading.Thread):
                     break
                 self.take(data)
                 if self.drop():
-                    self.end['curl_exit'] = None
+                    self.end = {'ended_by': 'client', 'curl_exit': None}
                     break
         except (socket.timeout, TimeoutError):
             self.end['curl_exit'] = 28
@@ -167,7 +167,8 @@ class Server:
 
 
 class Scenario:
-    def __init__(self, bread, rec, store):
+    def __init__(self, bread, rec, store, checks_input):
+        self.checks_input = checks_input
         self.bread, self.rec, self.s = bread, rec, rec['scenario']
         self.folder = tempfile.mkdtemp(prefix='golden-')
         self.store = store or self.s['store']
@@ -258,7 +259,7 @@ class Scenario:
         return [json.loads(l) for l in open(path) if l.strip()]
 
     def run(self):
-        project.make(self.s, self.folder, self.store)
+        project.make(self.s, self.folder, self.store, self.checks_input)
         self.server = None
         if not self.s.get('no_server'):
             self.server = Server(self.bread, self.folder, self.env)
@@ -279,5 +280,5 @@ class Scenario:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run(bread, rec, store=None):
-    return Scenario(bread, rec, store).run()
+def run(bread, rec, store=None, checks_input=False):
+    return Scenario(bread, rec, store, checks_input).run()
