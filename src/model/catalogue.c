@@ -226,16 +226,17 @@ int brd_catalogue_resolve(const struct bread_model_ops **ret, struct buf *option
 	struct bread_str name, struct jval entry, struct bread_err *err)
 {
 	struct arena a = { 0 };
-	struct jval type = brd_json_get(entry, "type");
+	struct jval type =
+		brd_json_type(entry) == JSON_STRING ? entry : brd_json_get(entry, "type");
 	struct bread_str word = brd_json_type(type) == JSON_STRING ? brd_json_str(type, &a) : name;
 	const struct provider_entry *e = find(word);
 	int r;
 
 	if (brd_json_type(entry) != JSON_NONE && brd_json_type(entry) != JSON_NULL &&
-		brd_json_type(entry) != JSON_OBJECT)
+		brd_json_type(entry) != JSON_STRING && brd_json_type(entry) != JSON_OBJECT)
 		r = brd_fail(err, BREAD_E_INVALID, "providers",
-			"provider %.*s: its entry is an object, not %s", BRD_ARG(name),
-			brd_json_type_name(brd_json_type(entry)));
+			"provider %.*s: its entry is an object or the name of a type, not %s",
+			BRD_ARG(name), brd_json_type_name(brd_json_type(entry)));
 	else if (!e || !type_of(e))
 		r = unknown(name, word, err);
 	else

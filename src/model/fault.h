@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What went wrong, in our words: kinds of errors from statuses, type words and
- * sentences of providers (docs/providers.md has the table). */
+ * sentences of providers. */
 #pragma once
 #include "base/arena.h"
 #include "base/json.h"

@@ -10,8 +10,8 @@
 #include "bread/ext/model.h"
 
 /* name: the key under `providers:`; entry: its JSON object, may be JSON_NONE for
- * a catalogue name. BREAD_E_INVALID: an unknown type (names those there are), or
- * PROVIDER_NOT_CONFIGURED when an environment variable it needs is not set. */
+ * a catalogue name, or a string: the type alone. BREAD_E_INVALID: an unknown type (names those
+ * there are), or PROVIDER_NOT_CONFIGURED when an environment variable it needs is not set. */
 int brd_model_open(
 	struct bread_model **ret, struct bread_str name, struct jval entry, struct bread_err *err);
 int brd_model_open_ops(struct bread_model **ret, const struct bread_model_ops *ops,

@@ -363,6 +363,13 @@ static void entries_that_cannot_work_are_refused(void **state)
 	refused("{\"apiKey\":\"k\",\"quirks\":{\"colour\":1}}", "", "colour");
 }
 
+static struct jval type_alone(void)
+{
+	static const struct json_tok tok = { .len = 6, .skip = 1, .plain = 1, .type = JSON_STRING };
+
+	return (struct jval){ &tok, "\"groq\"" };
+}
+
 static void keys_come_from_the_environment(void **state)
 {
 	struct bread_model *m;
@@ -372,6 +379,9 @@ static void keys_come_from_the_environment(void **state)
 	assert_int_equal(brd_model_open(&m, BRD_STR("groq"), (struct jval){ 0 }, &err), 0);
 	assert_str(((struct provider *)m)->api_key, "from-env");
 	assert_str(((struct provider *)m)->base_url, "https://api.groq.com/openai/v1");
+	brd_model_close(m);
+	assert_int_equal(brd_model_open(&m, BRD_STR("fast"), type_alone(), &err), 0);
+	assert_str(((struct provider *)m)->api_key, "from-env");
 	brd_model_close(m);
 	unsetenv("GROQ_API_KEY");
 }

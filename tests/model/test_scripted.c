@@ -328,6 +328,7 @@ static void faults_in_a_script_are_found_at_start(void **state)
 		CALLS("{\"stream\":[{\"each\":\"sentence\"}]}"),
 		"{\"type\":\"scripted\",\"file\":\"/nowhere/at/all.yaml\"}",
 		"{\"type\":\"scriptd\"}",
+		"{\"type\":\"scripted\",\"modles\":{}}",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {

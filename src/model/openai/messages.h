@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The conversation as Chat Completions has it. */
 #pragma once
 #include "model/openai/quirks.h"
 

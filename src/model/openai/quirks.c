@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of servers, and how an entry overrides a line of it. A server that is not in it
+ * gets the common core. */
 #include "model/openai/quirks.h"
 #include <stddef.h>
 #include "base/err.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The order of keys is that of the TypeScript server's recordings, so that both can be compared
+ * as text. Settings come last, and only when there are any. */
 #include "model/scripted/record.h"
 #include "base/jsonw.h"
 #include "base/str.h"

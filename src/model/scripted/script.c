@@ -111,10 +111,26 @@ static int open_record(struct script *s, struct bread_err *err)
 	return BREAD_OK;
 }
 
+static int check_options(struct jval o, const char *where, struct arena *a, struct bread_err *err)
+{
+	for (struct json_iter it = brd_json_each(o); brd_json_next(&it);) {
+		struct bread_str key = brd_json_str(it.key, a);
+
+		if (!brd_str_is(key, "server") && !brd_str_is(key, "dir") &&
+			!brd_str_is(key, "file") && !brd_str_is(key, "record") &&
+			!brd_str_is(key, "models") && !brd_str_starts(key, BRD_STR("x-")))
+			return brd_fail(err, BREAD_E_INVALID, where,
+				"unknown key \"%.*s\"; a scripted provider has file, models and "
+				"record",
+				BRD_ARG(key));
+	}
+	return BREAD_OK;
+}
+
 int brd_script_load(
 	struct script *s, struct bread_str name, struct bread_str options, struct bread_err *err)
 {
-	struct jval o;
+	struct jval o = { 0 };
 	const char *path;
 	char where[128];
 	int r;
@@ -123,10 +139,10 @@ int brd_script_load(
 	snprintf(
 		where, sizeof(where), "providers.%.*s", (int)(name.n < 100 ? name.n : 100), name.p);
 	r = brd_json_parse(&s->arena, brd_arena_copy(&s->arena, options), 0, &o, NULL);
-	if (r)
-		return brd_fail(err, BREAD_E_INVALID, where, "its options are not JSON");
+	r = r ? brd_fail(err, BREAD_E_INVALID, where, "its options are not JSON")
+	      : check_options(o, where, &s->arena, err);
 	path = path_of(s, o, "file");
-	if (path)
+	if (!r && path)
 		r = read_file(s, path, err);
 	if (!r && brd_json_type(brd_json_get(o, "models")) != JSON_NONE)
 		r = read_models(s, brd_json_get(o, "models"), where, err);
