@@ -128,6 +128,18 @@ static void keep(struct command_call *cc, struct bread_str line)
 	brd_buf_add(&cc->last, line);
 }
 
+/* {"error":…} and nothing else: not a value on the way, but why the program will fail. */
+static bool says_error(struct bread_str line)
+{
+	struct arena a = { 0 };
+	struct jval v = { 0 };
+	bool yes = line.p[0] == '{' && !brd_json_parse(&a, line, 0, &v, NULL) &&
+		   brd_json_count(v) == 1 && brd_json_type(brd_json_get(v, "error")) != JSON_NONE;
+
+	brd_arena_fini(&a);
+	return yes;
+}
+
 static void on_line(void *arg, struct bread_str line)
 {
 	struct command_call *cc = arg;
@@ -137,7 +149,7 @@ static void on_line(void *arg, struct bread_str line)
 		return;
 	cc->fault = brd_tool_result_fault(line);
 	keep(cc, line);
-	if (!cc->fault && call->on_partial && !call->op.canceled)
+	if (!cc->fault && call->on_partial && !call->op.canceled && !says_error(line))
 		call->on_partial(call, line);
 }
 

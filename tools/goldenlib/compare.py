@@ -93,6 +93,8 @@ def call_lines(names, calls):
         if isinstance(v, dict):
             out = {k: tidy(x) for k, x in v.items()
                    if not (k in ('$schema', 'additionalProperties') or k in ('minimum', 'maximum') and abs(x) > 1e15)}
+            if out.get('type') == 'error-text' and re.match('AI_|InvalidToolInput|NoSuchTool', str(out.get('value'))):
+                out['value'] = '<words>'
             if out.get('required') == []:
                 del out['required']
             if isinstance(out.get('tools'), list):
