@@ -152,7 +152,7 @@ void brd_topic_begin(struct topic *t, int64_t head)
 	t->state = TOPIC_LIVE;
 	t->failed = false;
 	brd_list_each(it, &t->rings) brd_ring_restart(t, brd_list_of(it, struct ring, link), head);
-	brd_readers_wake(t);
+	brd_readers_wake(t, 0);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -181,7 +181,7 @@ void brd_topic_publish(struct topic *t, struct crumb *c)
 		mark(t, c->seq);
 	else
 		remember(t, c);
-	brd_readers_wake(t);
+	brd_readers_wake(t, c->json.n);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -190,7 +190,7 @@ void brd_topic_mark(struct topic *t, int64_t seq)
 	pthread_mutex_lock(&t->lock);
 	brd_assert(t->state == TOPIC_LIVE);
 	mark(t, seq);
-	brd_readers_wake(t);
+	brd_readers_wake(t, 0);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -215,7 +215,7 @@ void brd_topic_end(struct topic *t, bool terminal, const struct bread_failure *f
 	clear_since(t);
 	t->state = terminal ? TOPIC_ENDED : TOPIC_IDLE;
 	keep_failure(t, failure);
-	brd_readers_wake(t);
+	brd_readers_wake(t, 0);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -23,6 +23,7 @@ struct segment {
 	uint64_t group;
 	int64_t first; /* the mark at which the group begins */
 	int64_t last;  /* the newest mark at or before this segment's end */
+	int64_t born;  /* mono ms: when the group began */
 	size_t len, cap, marks;
 	char data[];
 };
@@ -49,10 +50,11 @@ struct reader {
 	struct list cursors; /* the loop's thread only */
 	size_t count;        /* of cursors, also of those that are being called */
 	bool calling;
-	unsigned streak; /* flushes that followed each other closely */
-	int64_t flushed; /* us */
-	bool woken;      /* topic's lock: no further wake-up is needed */
-	bool posted;     /* topic's lock: post is under way */
+	unsigned streak;         /* flushes that followed each other closely */
+	int64_t flushed;         /* us */
+	_Atomic size_t gathered; /* bytes since its last flush */
+	bool woken;              /* topic's lock: no further wake-up is needed */
+	bool posted;             /* topic's lock: post is under way */
 	struct post post;
 };
 
@@ -102,4 +104,5 @@ void brd_segment_unref(struct segment *s); /* NULL, too */
 struct reader *brd_reader_get(struct topic *t, struct loop *l); /* lock held; loop's thread */
 void brd_reader_add(struct reader *rd, struct cursor *c);
 void brd_reader_drop(struct reader *rd, struct cursor *c); /* lock not held; may free rd */
-void brd_readers_wake(struct topic *t);                    /* lock held */
+/* bytes: about how much there is to take now. Lock held. */
+void brd_readers_wake(struct topic *t, size_t bytes);

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings: encoded frames in segments, and the marks that tie them to the log.
  *
- * Small at first and doubling, so that a thousand quiet runs cost a page each.
- * Bytes never move: what does not fit goes into a further segment. A group is
- * sealed at the first mark at which it has RING_SEGMENT bytes, so a dropped group
- * ends at a mark and whoever stood in it can go on from the log. */
+ * Small at first and as large as needed later, so that a thousand slow runs cost some
+ * pages each. Bytes never move: what does not fit goes into a further segment. A group
+ * is sealed at a mark, once it is large or a second old, so a dropped group ends
+ * at a mark and whoever stood in it can go on from the log. Groups are dropped when the
+ * ring is over its size, or when all of them is older than two seconds: who is so far
+ * behind is served by the log as well. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "transport/impl.h"
 
 #define SEGMENT_FIRST 4096
+#define GROUP_FULL (RING_SEGMENT / 4 * 3)
+#define GROUP_SOME 2048 /* bytes that make a group of GROUP_MS worth closing */
+#define GROUP_MS 1000
+#define KEEP_MS 2000
 
 static struct mark *mark_at(const struct segment *s, size_t i)
 {
@@ -33,30 +40,45 @@ void brd_segment_unref(struct segment *s)
 	}
 }
 
+/* Used bytes of the newest group. */
+static size_t group_used(const struct ring *r)
+{
+	return r->newest ? r->group_bytes - room(r->newest) : 0;
+}
+
+/* How large the next segment is: a group as the one before it was, a further
+ * segment of a group twice its neighbour. */
+static size_t next_cap(const struct ring *r, bool group)
+{
+	size_t wanted = group ? group_used(r) : 2 * r->newest->cap, cap = SEGMENT_FIRST;
+
+	while (cap < wanted && cap < RING_SEGMENT)
+		cap *= 2;
+	return cap - sizeof(struct segment);
+}
+
 /* A new newest segment with room for n bytes and a mark. */
 static struct segment *segment_add(struct ring *r, size_t n, bool group, int64_t first)
 {
 	struct segment *prev = r->newest, *s;
-	size_t cap = prev ? prev->cap * 2 : SEGMENT_FIRST;
+	size_t cap = next_cap(r, group), least = n + 8 * sizeof(struct mark);
 
-	if (cap > RING_SEGMENT)
-		cap = RING_SEGMENT;
-	cap -= sizeof(*s);
-	if (cap < n + 8 * sizeof(struct mark))
-		cap = n + 8 * sizeof(struct mark);
-	cap &= ~(size_t)15;
+	cap = (cap < least ? least : cap) & ~(size_t)15;
 	s = brd_realloc(NULL, sizeof(*s) + cap);
 	*s = (struct segment){ .refs = 1, .cap = cap, .first = first, .last = first };
-	if (prev) {
-		s->group = prev->group + group;
-		if (!group) {
-			s->first = prev->first;
-			s->last = prev->last;
-		}
-		prev->next = s;
+	if (group) {
+		s->group = prev ? prev->group + 1 : 0;
+		s->born = brd_clock_mono();
 	} else {
-		r->oldest = s;
+		s->group = prev->group;
+		s->born = prev->born;
+		s->first = prev->first;
+		s->last = prev->last;
 	}
+	if (prev)
+		prev->next = s;
+	else
+		r->oldest = s;
 	r->newest = s;
 	r->bytes += cap;
 	r->group_bytes = group ? cap : r->group_bytes + cap;
@@ -64,15 +86,19 @@ static struct segment *segment_add(struct ring *r, size_t n, bool group, int64_t
 	return s;
 }
 
+static struct segment *group_last(struct segment *s)
+{
+	while (s->next && s->next->group == s->group)
+		s = s->next;
+	return s;
+}
+
 static void drop_group(struct ring *r)
 {
-	struct segment *first = r->oldest, *last = first;
+	struct segment *first = r->oldest, *last = group_last(first);
 
-	r->bytes -= last->cap;
-	while (last->next->group == first->group) {
-		last = last->next;
-		r->bytes -= last->cap;
-	}
+	for (struct segment *s = first; s != last->next; s = s->next)
+		r->bytes -= s->cap;
 	r->oldest = last->next;
 	last->next = NULL;
 	brd_segment_unref(first);
@@ -80,7 +106,10 @@ static void drop_group(struct ring *r)
 
 static void trim(struct ring *r, size_t keep)
 {
-	while (r->bytes > keep && r->oldest->group != r->newest->group)
+	int64_t now = brd_clock_mono();
+
+	while (r->oldest->group != r->newest->group &&
+		(r->bytes > keep || group_last(r->oldest)->next->born + KEEP_MS < now))
 		drop_group(r);
 }
 
@@ -104,9 +133,11 @@ static void put_mark(struct segment *s, int64_t seq)
 
 void brd_ring_mark(struct topic *t, struct ring *r, int64_t seq)
 {
+	size_t used = group_used(r);
+
 	put_mark(segment_for(t, r, 0), seq);
-	/* used bytes, not capacity: a group is worth dropping once it holds something */
-	if (r->group_bytes - room(r->newest) >= RING_SEGMENT / 4 * 3)
+	if (used >= GROUP_FULL ||
+		(used >= GROUP_SOME && brd_clock_mono() - r->newest->born >= GROUP_MS))
 		r->sealed = true;
 }
 

@@ -9,8 +9,9 @@
  * Two things make a flush wait, so that frames gather and one write takes
  * several: a round that took long holds back the next one, on the whole loop; a
  * topic that was flushed many times without a pause is flushed once a millisecond.
- * The first frame after a quiet time goes at once. The pauses are real time, since
- * they are about work; a frozen clock switches them off. */
+ * The first frame after a quiet time goes at once, and so does what has gathered to a
+ * segment's worth, before the ring laps it. The pauses are real time, since they are
+ * about work; a frozen clock switches them off. */
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"
@@ -49,13 +50,24 @@ static void come_back(struct hub_loop *hl, int64_t us)
 		brd_timer_start(&hl->timer, hl->loop, (us + 999) / 1000, on_pause_over);
 }
 
-/* true: this reader was flushed so often and so shortly before that it can wait. */
+/* Until when it may wait; now or earlier: it must not. */
+static int64_t reader_pause(const struct reader *rd, int64_t now)
+{
+	int64_t until = rd->home->hold_until;
+
+	if (brd_clock_frozen() || rd->gathered >= RING_SEGMENT)
+		return now;
+	if (rd->streak >= TOPIC_STREAK && rd->flushed + TOPIC_PAUSE_US > until)
+		until = rd->flushed + TOPIC_PAUSE_US;
+	return until;
+}
+
 static bool reader_waits(struct reader *rd, int64_t now)
 {
-	bool close_by = now - rd->flushed < TOPIC_PAUSE_US;
+	int64_t until = reader_pause(rd, now);
 
-	if (close_by && rd->streak >= TOPIC_STREAK && !brd_clock_frozen()) {
-		come_back(rd->home, rd->flushed + TOPIC_PAUSE_US - now);
+	if (until > now) {
+		come_back(rd->home, until - now);
 		return true;
 	}
 	/* one that had to wait comes a little late, and is still in its streak */
@@ -90,6 +102,7 @@ static void call_cursors(struct reader *rd)
 
 	pthread_mutex_lock(&rd->topic->lock);
 	rd->woken = false;
+	rd->gathered = 0;
 	pthread_mutex_unlock(&rd->topic->lock);
 	rd->calling = true;
 	brd_list_init(&todo);
@@ -113,10 +126,6 @@ static void flush_round(struct loop_hook *hook)
 	if (brd_list_empty(&hl->dirty))
 		return;
 	from = now_us();
-	if (from < hl->hold_until && !brd_clock_frozen()) {
-		come_back(hl, hl->hold_until - from);
-		return;
-	}
 	brd_list_init(&todo);
 	brd_list_splice(&todo, &hl->dirty);
 	while ((it = brd_list_pop(&todo))) {
@@ -182,21 +191,28 @@ static void on_posted(struct post *p)
 		reader_free_unused(rd);
 }
 
-void brd_readers_wake(struct topic *t)
+static void wake(struct reader *rd)
+{
+	if (brd_loop_here(rd->loop)) {
+		make_dirty(rd);
+	} else if (!rd->posted) {
+		rd->posted = true;
+		brd_loop_post(rd->loop, &rd->post);
+	}
+}
+
+void brd_readers_wake(struct topic *t, size_t bytes)
 {
 	brd_list_each(it, &t->readers)
 	{
 		struct reader *rd = brd_list_of(it, struct reader, link);
+		size_t had = rd->gathered;
+		bool full = had < RING_SEGMENT && had + bytes >= RING_SEGMENT;
 
-		if (rd->woken)
-			continue;
+		atomic_store_explicit(&rd->gathered, had + bytes, memory_order_relaxed);
+		if (!rd->woken || full)
+			wake(rd);
 		rd->woken = true;
-		if (brd_loop_here(rd->loop)) {
-			make_dirty(rd);
-		} else if (!rd->posted) {
-			rd->posted = true;
-			brd_loop_post(rd->loop, &rd->post);
-		}
 	}
 }
 
