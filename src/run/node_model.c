@@ -23,6 +23,7 @@ static void on_event(struct bread_model_call *call, const struct bread_event *ev
 		brd_model_event(m, ev);
 	if (!m->paused && brd_tx_bytes(r) > RUN_BACKLOG) {
 		m->paused = true;
+		r->stalled = &m->node;
 		brd_model_pause(m->model, call, true);
 	}
 }
@@ -112,6 +113,7 @@ static enum flow model_advance(struct node *n)
 
 	if (m->paused && brd_tx_bytes(r) < RUN_BACKLOG / 2 && m->call_running) {
 		m->paused = false;
+		r->stalled = NULL;
 		brd_model_pause(m->model, &m->call, false);
 	}
 	if (n->busy || brd_timer_active(&m->backoff))

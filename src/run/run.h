@@ -139,6 +139,7 @@ struct run {
 	struct list out;       /* crumbs and marks that wait for their commit */
 	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
 	struct run_tx *flying; /* on its way; NULL: none */
+	struct node *stalled; /* stopped reading until a transaction is done; NULL: none */
 	uint64_t tx_made, tx_done;
 	struct list dirty;     /* in the loop's list of runs to settle at the end of the turn */
 	struct timer window_timer, deadline;

@@ -170,6 +170,8 @@ static void on_committed(struct bread_op *op)
 	if (!r->lost) {
 		brd_choke_release(r);
 		launch_all(t);
+		if (r->stalled)
+			brd_node_wake(r->stalled);
 	}
 	brd_run_dirty(r);
 	brd_tx_free(t);

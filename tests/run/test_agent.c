@@ -251,6 +251,34 @@ static void input_is_checked_and_the_place_named(void **state)
 	bread_free(b);
 }
 
+static void a_run_goes_on_when_its_store_has_caught_up(void **state)
+{
+	struct seen s = { 0 };
+	struct bread *b;
+	struct buf models;
+	char piece[8192];
+
+	/* within one turn of the loop more than may wait to be committed */
+	memset(piece, 'x', sizeof(piece) - 1);
+	piece[sizeof(piece) - 1] = '\0';
+	brd_buf_init(&models, BUF_NO_LIMIT);
+	brd_buf_addz(&models,
+		"{\"m1\":{\"calls\":[{\"stream\":[{\"tool_input\":{\"id\":\"c\",\"name\":"
+		"\"none\",\"chunks\":[\"{\\\"a\\\":\\\"\"");
+	for (int i = 0; i < 240; i++)
+		brd_buf_addf(&models, ",\"%s\"", piece);
+	brd_buf_addz(&models, ",\"\\\"}\"]}}]},{\"stream\":[{\"text\":\"done\"}]}]}}");
+	b = fixture_new(models.data, NULL);
+	fixture_agent(b, "greeter", hello);
+	fixture_run(b, "greeter", "\"hi\"", &s);
+	assert_int_equal(s.status, BREAD_RUN_COMPLETED);
+	assert_string_equal(s.output, "\"done\"");
+	assert_false(s.gap);
+	seen_fini(&s);
+	bread_free(b);
+	brd_buf_fini(&models);
+}
+
 static void the_concurrency_cap_refuses_one_more(void **state)
 {
 	struct bread *b = fixture_new(
@@ -285,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_session_has_one_active_run),
 		cmocka_unit_test(input_is_checked_and_the_place_named),
 		cmocka_unit_test(the_concurrency_cap_refuses_one_more),
+		cmocka_unit_test(a_run_goes_on_when_its_store_has_caught_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
