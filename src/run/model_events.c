@@ -105,7 +105,8 @@ static void on_call_delta(struct model_node *m, const struct bread_event *ev)
 	input_crumb(m, CRUMB_TOOL_INPUT_DELTA, p->part.id, "delta", ev->text);
 }
 
-/* Arguments are an object, or the call is bad: it is kept with {} and never runs. */
+/* The provider has read the arguments as an object, or the call is bad: it is kept
+ * with {} and never runs. */
 static void on_call_end(struct model_node *m, const struct bread_event *ev)
 {
 	struct model_part *p = part_at(m, ev->index);
@@ -116,15 +117,12 @@ static void on_call_end(struct model_node *m, const struct bread_event *ev)
 	if (p->announced)
 		input_crumb(m, CRUMB_TOOL_INPUT_END, p->part.id, NULL, (struct bread_str){ 0 });
 	brd_buf_init(&compact, BUF_NO_LIMIT);
-	p->bad = ev->incomplete ||
-		 (brd_str_trim(ev->text).n && (brd_json_parse(&a, ev->text, 0, &v, NULL) ||
-						      brd_json_type(v) != JSON_OBJECT));
-	if (!p->bad && brd_json_type(v) == JSON_OBJECT)
-		brd_json_compact(v, &compact);
-	else
+	p->bad = ev->incomplete || brd_json_parse(&a, ev->json, 0, &v, NULL);
+	if (p->bad)
 		brd_buf_addz(&compact, "{}");
+	else
+		brd_json_compact(v, &compact);
 	p->part.json = brd_arena_copy(&m->arena, brd_buf_str(&compact));
-	p->part.text = (struct bread_str){ 0 };
 	p->part.signature = brd_arena_copy(&m->arena, ev->signature);
 	p->ended = true;
 	brd_buf_fini(&compact);
