@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
+#include <uv.h>
 #include "base/arena.h"
 #include "base/str.h"
 #include "project/project.h"
@@ -14,7 +15,7 @@ enum cli_exit {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_WAITING = 3,  /* for a human */
+	EXIT_WAITING = 3, /* for a human */
 	EXIT_CANCELLED = 4,
 	EXIT_UNREACHABLE = 5, /* the server or the store */
 };
@@ -26,8 +27,6 @@ struct cli_option {
 	const char *doc;
 	bool many; /* may be given more than once */
 };
-
-#define CLI_VALUES 16
 
 struct cli_args {
 	const struct cli_command *command;
@@ -42,23 +41,30 @@ struct cli_args {
 };
 
 struct cli_command {
-	const char *name;  /* "runs list" */
-	const char *usage; /* "[ID]" */
-	const char *doc;   /* one sentence */
-	const struct cli_option *options;
-	size_t option_count;
+	const char *name;                 /* "runs list" */
+	const char *usage;                /* "[ID]" */
+	const char *doc;                  /* one sentence */
+	const struct cli_option *options; /* ends with a name NULL; NULL: none */
 	size_t words_min, words_max;
 	bool hidden;
+	const char *detail;             /* more for its help page and the manual; NULL: none */
 	int (*run)(struct cli_args *a); /* gives the exit status */
 };
 
 extern const struct cli_command *const cli_commands[]; /* NULL-terminated */
+extern const struct cli_option cli_everywhere[];       /* what every command takes */
+#define CLI_COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* options.c: false: said what is wrong on stderr. */
 bool cli_parse(struct cli_args *a, int argc, char **argv);
-const char *cli_value(const struct cli_args *a, const char *name); /* the last one given; NULL: none */
+const char *cli_value(
+	const struct cli_args *a, const char *name); /* the last one given; NULL: none */
 bool cli_on(const struct cli_args *a, const char *name);
 size_t cli_values(const struct cli_args *a, const char *name, const char **ret, size_t max);
+const struct cli_command *cli_command_named(const char *name); /* NULL: there is none */
+/* A whole number from min to max, dflt when it is not given; false: said what is wrong. */
+bool cli_number(const struct cli_args *a, const char *name, int64_t min, int64_t max, int64_t dflt,
+	int64_t *ret);
 void cli_help(FILE *out, const struct cli_command *c); /* NULL: all commands */
 
 /* say.c: "[bread] …" lines */
@@ -66,11 +72,81 @@ __attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);   /* s
 __attribute__((format(printf, 1, 2))) void cli_error(const char *fmt, ...); /* standard error */
 int cli_fail(const struct bread_err *err); /* says it; the exit status that goes with its code */
 bool cli_colour(FILE *f);
+/* Text from a model or a file: on a terminal without control characters, which could do anything
+ * to it. */
+void cli_text(FILE *f, struct bread_str text);
+void cli_dim(FILE *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3))); /* a line of it */
+
+#define CLI_TIME 32
+const char *cli_time(int64_t ms, char text[CLI_TIME]); /* "2026-11-30T16:00:31.271Z" */
 
 /* open.c: goes to --cwd and opens the project there. */
 int cli_enter(struct cli_args *a);
 /* The project, its instance with all agents, not yet started. 0, or an exit status. */
 int cli_load(struct cli_args *a, struct project *p, struct bread **ret);
 
-/* serve.c: what dev and start share. */
-int cli_serve(struct cli_args *a, struct project *p, struct bread *b, void (*on_ready)(void *arg), void *arg);
+/* Starts what was loaded, for one command: no run of others is taken up. */
+int cli_go(struct bread *b);
+/* Its store alone, beside a server that may be running. */
+int cli_look(struct cli_args *a, struct project *p, struct bread **ret);
+void cli_close(struct project *p, struct bread *b);
+
+/* signals.c: SIGINT and SIGTERM on the instance's loop. The first calls fn, a second one ends
+ * the process at once. */
+struct cli_signals {
+	uv_signal_t handles[2];
+	void (*fn)(void *arg);
+	void *arg;
+	unsigned asked, open;
+};
+void cli_signals_open(struct cli_signals *s, struct bread *b, void (*fn)(void *arg), void *arg);
+void cli_signals_close(struct cli_signals *s, struct bread *b);
+
+/* serve.c: what dev and start share. on_ready runs when it listens, on_end before it is stopped. */
+struct cli_server_hooks {
+	void (*on_ready)(struct bread *b, const char *host, int port, void *arg);
+	void (*on_end)(void *arg);
+	void *arg;
+};
+int cli_serve(
+	struct cli_args *a, struct project *p, struct bread *b, const struct cli_server_hooks *h);
+extern const struct cli_option cli_serve_options[];
+
+/* drive.c: turning the instance until something has happened. */
+void cli_wait(struct bread *b, const bool *done);
+enum bread_code cli_ask(struct bread *b, struct bread_read *r); /* r->op.err says why */
+
+struct cli_run {
+	struct bread *b;
+	char id[BREAD_RUN_ID_MAX];
+	void (*on_crumb)(
+		const struct bread_crumb *c, void *arg); /* of this run; NULL: not wanted */
+	void *arg;
+
+	/* the outcome */
+	enum bread_run_status status;
+	struct bread_str session_id, output, error_code, error_message;
+
+	struct arena arena; /* of the outcome */
+	bool ended, cancelling;
+	enum bread_run_status was;
+	struct bread_op cancel;
+};
+void cli_run_init(struct cli_run *r, struct bread *b); /* once an instance: it listens */
+/* Runs it to its end; a signal cancels it. An exit status. */
+int cli_run(struct cli_run *r, struct bread_run_request req);
+/* Answers a checkpoint of it, and goes on to its end. */
+int cli_resume(struct cli_run *r, struct bread_str checkpoint, struct bread_str response);
+void cli_run_fini(struct cli_run *r);
+/* What went wrong, on standard error. */
+void cli_run_explain(const struct cli_run *r);
+/* What an agent takes: plain text as a JSON string, or JSON when its schema wants no string. */
+struct bread_str cli_input(
+	struct bread *b, const char *agent, struct bread_str text, struct arena *a);
+/* Says that there is no such agent and which there are; 0, or an exit status. */
+int cli_agent_known(struct bread *b, const char *agent);
+
+/* terminal.c: the transport `stdout`: runs as text on standard output. */
+void cli_terminal(struct bread *b, bool trace);
+bool cli_terminal_wanted(const struct project *p, bool *ret_trace); /* by `transport:` */

@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* bread start: serves the project as it is. */
 #include "cli/cli.h"
-
-static const struct cli_option options[] = {
-	{ .name = "port",
-		.letter = 'p',
-		.value = "PORT",
-		.doc = "port to listen on (default 3000; 0 takes a free one)" },
-	{ .name = "host",
-		.letter = 'H',
-		.value = "HOST",
-		.doc = "address to listen on (default localhost)" },
-	{ .name = "idle-timeout",
-		.value = "SECONDS",
-		.doc = "closes kept-alive connections that are idle for so long" },
-};
 
 static int run(struct cli_args *a)
 {
 	struct project p;
-	struct bread *b = NULL;
+	struct bread *b;
 	int r = cli_load(a, &p, &b);
 
 	if (r)
 		return r;
-	r = cli_serve(a, &p, b, NULL, NULL);
-	bread_free(b);
-	brd_project_close(&p);
+	r = cli_serve(a, &p, b, NULL);
+	cli_close(&p, b);
 	return r;
 }
 
@@ -33,7 +19,8 @@ const struct cli_command cli_start = {
 	.name = "start",
 	.usage = "",
 	.doc = "Serves the project.",
-	.options = options,
-	.option_count = sizeof(options) / sizeof(*options),
+	.detail = "SIGTERM or Ctrl-C drains: new runs are refused, running ones stop at their next "
+		  "step\nand go on after the next start. A second signal ends it at once.",
+	.options = cli_serve_options,
 	.run = run,
 };

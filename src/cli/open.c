@@ -41,11 +41,13 @@ static void set_log(const struct project *p)
 	brd_arena_fini(&a);
 }
 
-int cli_load(struct cli_args *a, struct project *p, struct bread **ret)
+/* The project and a configured instance, without agents. */
+static int open_project(struct cli_args *a, struct project *p, struct bread **ret)
 {
 	struct bread_err err = { 0 };
 	int r = cli_enter(a);
 
+	*ret = NULL;
 	if (r)
 		return r;
 	if (brd_project_open(p, ".", &err))
@@ -55,11 +57,48 @@ int cli_load(struct cli_args *a, struct project *p, struct bread **ret)
 	if (!r)
 		r = brd_project_configure(p, *ret, &err);
 	if (!r)
-		r = brd_project_agents(p, *ret, on_fault, NULL, &err);
+		return 0;
+	cli_close(p, *ret);
+	*ret = NULL;
+	return cli_fail(&err);
+}
+
+/* What a step after that gave: all is closed again when it is an error. */
+static int opened(struct project *p, struct bread **b, int r, const struct bread_err *err)
+{
 	if (!r)
 		return 0;
-	bread_free(*ret);
-	*ret = NULL;
+	cli_close(p, *b);
+	*b = NULL;
+	return cli_fail(err);
+}
+
+void cli_close(struct project *p, struct bread *b)
+{
+	bread_free(b);
 	brd_project_close(p);
-	return cli_fail(&err);
+}
+
+int cli_load(struct cli_args *a, struct project *p, struct bread **ret)
+{
+	struct bread_err err = { 0 };
+	int r = open_project(a, p, ret);
+
+	return r ? r : opened(p, ret, brd_project_agents(p, *ret, on_fault, NULL, &err), &err);
+}
+
+int cli_go(struct bread *b)
+{
+	struct bread_err err = { 0 };
+
+	brd_instance_alone(b);
+	return bread_start(b, &err) ? cli_fail(&err) : 0;
+}
+
+int cli_look(struct cli_args *a, struct project *p, struct bread **ret)
+{
+	struct bread_err err = { 0 };
+	int r = open_project(a, p, ret);
+
+	return r ? r : opened(p, ret, brd_instance_look(*ret, &err), &err);
 }

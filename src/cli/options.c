@@ -3,31 +3,31 @@
  * words that begin with a dash. Commands of two words are found before those of one. */
 #include <stdio.h>
 #include <string.h>
+#include "base/buf.h"
 #include "cli/cli.h"
 
-static const struct cli_option everywhere[] = {
+const struct cli_option cli_everywhere[] = {
 	{ .name = "cwd", .value = "DIR", .doc = "the project's folder (default: the current one)" },
 	{ .name = "help", .letter = 'h', .doc = "says what a command takes" },
+	{ 0 },
 };
 
 static const struct cli_option *find(
-	const struct cli_option *o, size_t n, const char *name, size_t len, char letter)
+	const struct cli_option *o, const char *name, size_t len, char letter)
 {
-	for (size_t i = 0; i < n; i++)
-		if (letter ? o[i].letter == letter
-			   : strlen(o[i].name) == len && !strncmp(o[i].name, name, len))
-			return &o[i];
+	for (; o && o->name; o++)
+		if (letter ? o->letter == letter
+			   : strlen(o->name) == len && !strncmp(o->name, name, len))
+			return o;
 	return NULL;
 }
 
 static const struct cli_option *option_of(
 	const struct cli_args *a, const char *name, size_t len, char letter)
 {
-	const struct cli_option *o =
-		find(a->command->options, a->command->option_count, name, len, letter);
+	const struct cli_option *o = find(a->command->options, name, len, letter);
 
-	return o ? o
-		 : find(everywhere, sizeof(everywhere) / sizeof(*everywhere), name, len, letter);
+	return o ? o : find(cli_everywhere, name, len, letter);
 }
 
 static bool give(struct cli_args *a, const struct cli_option *o, const char *value)
@@ -50,7 +50,7 @@ static bool take_option(struct cli_args *a, int argc, char **argv, int *i)
 		arg[1] == '-' ? option_of(a, arg + 2, len, 0) : option_of(a, NULL, 0, arg[1]);
 	const char *value = equals ? equals + 1 : NULL;
 
-	if (!o) {
+	if (!o || (!o->value && arg[1] != '-' && arg[2])) {
 		fprintf(stderr, "error: unknown option '%s' (see bread %s --help)\n", arg,
 			a->command->name);
 		return false;
@@ -71,7 +71,7 @@ static bool take_option(struct cli_args *a, int argc, char **argv, int *i)
 
 static bool add_word(struct cli_args *a, const char *word)
 {
-	if (a->word_count == a->command->words_max) {
+	if (a->word_count == a->command->words_max || a->word_count == CLI_COUNT(a->words)) {
 		fprintf(stderr, "error: \"%s\" is one argument too many (see bread %s --help)\n",
 			word, a->command->name);
 		return false;
@@ -83,17 +83,38 @@ static bool add_word(struct cli_args *a, const char *word)
 /* The command that argv names; *ret_used words of it. */
 static const struct cli_command *command_of(int argc, char **argv, int *ret_used)
 {
+	const struct cli_command *c;
 	char two[128] = "";
 
 	if (argc > 2)
 		snprintf(two, sizeof(two), "%s %s", argv[1], argv[2]);
 	for (int n = 2; n > 0; n--)
-		for (const struct cli_command *const *c = cli_commands; *c; c++)
-			if (!strcmp((*c)->name, n == 2 ? two : argv[1])) {
-				*ret_used = n;
-				return *c;
-			}
+		if ((c = cli_command_named(n == 2 ? two : argv[1]))) {
+			*ret_used = n;
+			return c;
+		}
 	return NULL;
+}
+
+/* "runs" alone is the begin of several commands: which ones is said. */
+static void refuse_command(int argc, char **argv)
+{
+	struct buf b;
+
+	if (argc < 2) {
+		cli_help(stderr, NULL);
+		return;
+	}
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		if (!strncmp((*c)->name, argv[1], strlen(argv[1])) &&
+			(*c)->name[strlen(argv[1])] == ' ')
+			brd_buf_addf(&b, "%s%s", b.len ? ", " : "", (*c)->name);
+	if (b.len)
+		fprintf(stderr, "error: '%s' needs a second word: %s\n", argv[1], b.data);
+	else
+		fprintf(stderr, "error: unknown command '%s'\n", argv[1]);
+	brd_buf_fini(&b);
 }
 
 bool cli_parse(struct cli_args *a, int argc, char **argv)
@@ -103,10 +124,7 @@ bool cli_parse(struct cli_args *a, int argc, char **argv)
 
 	a->command = argc > 1 ? command_of(argc, argv, &used) : NULL;
 	if (!a->command) {
-		if (argc > 1)
-			fprintf(stderr, "error: unknown command '%s'\n", argv[1]);
-		else
-			cli_help(stderr, NULL);
+		refuse_command(argc, argv);
 		return false;
 	}
 	for (int i = used + 1; i < argc; i++) {
@@ -150,15 +168,37 @@ bool cli_on(const struct cli_args *a, const char *name)
 	return cli_value(a, name) != NULL;
 }
 
-static void list_options(FILE *out, const struct cli_option *o, size_t n)
+bool cli_number(const struct cli_args *a, const char *name, int64_t min, int64_t max, int64_t dflt,
+	int64_t *ret)
 {
-	for (size_t i = 0; i < n; i++) {
-		char left[64];
+	const char *v = cli_value(a, name);
 
-		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", o[i].letter ? "-" : "",
-			o[i].letter ? o[i].letter : ' ', o[i].letter ? ", " : "   ", o[i].name,
-			o[i].value ? " " : "", o[i].value ? o[i].value : "");
-		fprintf(out, "  %-30s %s\n", left, o[i].doc);
+	*ret = dflt;
+	if (!v || (brd_str_int(brd_str(v), ret) && *ret >= min && *ret <= max))
+		return true;
+	fprintf(stderr, "error: --%s is \"%s\"; a whole number from %lld to %lld is expected\n",
+		name, v, (long long)min, (long long)max);
+	return false;
+}
+
+const struct cli_command *cli_command_named(const char *name)
+{
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+static void list_options(FILE *out, const struct cli_option *o)
+{
+	for (; o && o->name; o++) {
+		char letter[] = "    ", left[64];
+
+		if (o->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+			o->value ? o->value : "");
+		fprintf(out, "  %-30s %s\n", left, o->doc);
 	}
 }
 
@@ -182,9 +222,14 @@ void cli_help(FILE *out, const struct cli_command *c)
 	if (!c) {
 		list_commands(out);
 	} else {
-		fprintf(out, "Usage: bread %s %s%s\n\n%s\n\nOptions:\n", c->name, c->usage,
-			c->option_count ? " [OPTIONS]" : "", c->doc);
-		list_options(out, c->options, c->option_count);
+		fprintf(out, "Usage: bread %s%s%s%s\n\n%s\n", c->name, *c->usage ? " " : "",
+			c->usage, c->options ? " [OPTIONS]" : "", c->doc);
+		if (c->detail)
+			fprintf(out, "%s\n", c->detail);
+		fprintf(out, "\nOptions:\n");
+		list_options(out, c->options);
 	}
-	list_options(out, everywhere, sizeof(everywhere) / sizeof(*everywhere));
+	if (!c)
+		fprintf(out, "  %-30s %s\n", "-V, --version", "prints the version");
+	list_options(out, cli_everywhere);
 }

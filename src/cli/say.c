@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "cli/cli.h"
 
@@ -38,18 +40,68 @@ int cli_fail(const struct bread_err *err)
 		cli_error("%s: %s", err->where, err->text);
 	else
 		cli_error("%s", err->text);
-	switch (err->code) {
-	case BREAD_E_CANCELED:
+	if (err->code == BREAD_E_CANCELED)
 		return EXIT_CANCELLED;
-	case BREAD_E_UPSTREAM:
-	case BREAD_E_BUSY:
+	/* a store that is named wrongly is a fault of the project; one that does not answer is not
+	 */
+	if (!strncmp(err->where, "store", 5) && err->code != BREAD_E_INVALID)
 		return EXIT_UNREACHABLE;
-	default:
-		return EXIT_FAILED;
+	return EXIT_FAILED;
+}
+
+/* NO_COLOR counts when it is not empty (no-color.org). */
+bool cli_colour(FILE *f)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(fileno(f)) && !(no && *no);
+}
+
+void cli_text(FILE *f, struct bread_str text)
+{
+	if (!isatty(fileno(f))) {
+		fwrite(text.p, 1, text.n, f);
+		return;
+	}
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+
+		/* C0 and DEL, and C1 as UTF-8 spells it (0xc2 0x80 to 0x9f) */
+		if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+			continue;
+		if (c == 0xc2 && i + 1 < text.n && (unsigned char)text.p[i + 1] < 0xa0) {
+			i++;
+			continue;
+		}
+		fputc(c, f);
 	}
 }
 
-bool cli_colour(FILE *f)
+void cli_dim(FILE *f, const char *fmt, ...)
 {
-	return isatty(fileno(f)) && !getenv("NO_COLOR");
+	bool colour = cli_colour(f);
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	fputs(colour ? "\033[2m" : "", f);
+	cli_text(f, brd_str(text));
+	fputs(colour ? "\033[0m\n" : "\n", f);
+	fflush(f);
+	free(text);
+}
+
+const char *cli_time(int64_t ms, char text[CLI_TIME])
+{
+	time_t s = (time_t)(ms / 1000);
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, CLI_TIME, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, CLI_TIME - n, ".%03dZ", (int)(ms % 1000));
+	return text;
 }

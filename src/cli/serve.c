@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* Serving a project: what dev and start share. The first SIGTERM or SIGINT drains
  * (contract C20), a second one ends the process at once. */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-#include <uv.h>
 #include "base/jsonw.h"
 #include "bread/server.h"
 #include "cli/cli.h"
 
-struct serving {
-	struct bread *bread;
-	uv_signal_t term, interrupt;
-	unsigned asked;
+#define DRAIN_MS 20000
+
+const struct cli_option cli_serve_options[] = {
+	{ .name = "port",
+		.letter = 'p',
+		.value = "PORT",
+		.doc = "port to listen on (default 3000; 0 takes a free one)" },
+	{ .name = "host",
+		.letter = 'H',
+		.value = "HOST",
+		.doc = "address to listen on (default localhost)" },
+	{ .name = "idle-timeout",
+		.value = "SECONDS",
+		.doc = "closes kept-alive connections that are idle for so long" },
+	{ 0 },
 };
 
-static void on_signal(uv_signal_t *h, int signum)
+static void quit(void *arg)
 {
-	struct serving *s = h->data;
-
-	if (s->asked++)
-		_exit(EXIT_CANCELLED);
-	bread_quit(s->bread);
-}
-
-static void watch(struct serving *s, uv_signal_t *h, int signum)
-{
-	uv_signal_init(brd_loop_uv(brd_instance_loop(s->bread, 0)), h);
-	h->data = s;
-	uv_signal_start(h, on_signal, signum);
-	uv_unref((uv_handle_t *)h);
+	bread_quit(arg);
 }
 
 static void list(const struct bread_agent_info *a, void *arg)
@@ -50,7 +45,8 @@ static void greet(struct project *p, struct bread *b, const struct bread_server 
 	cli_say("Listening on http://%s:%d", host, bread_server_port(s));
 	cli_say("%zu agent(s) loaded: %s", p->agent_count, names.data);
 	brd_buf_fini(&names);
-	if (strcmp(host, "localhost") && strncmp(host, "127.", 4) && strcmp(host, "::1"))
+	if (strcmp(host, "localhost") && strncmp(host, "127.", 4) && strcmp(host, "::1") &&
+		strncmp(host, "unix:", 5))
 		cli_error("warning: listening on %s without authentication; anyone who reaches it "
 			  "can run agents",
 			host);
@@ -76,7 +72,7 @@ static struct bread_str server_part(struct cli_args *a, const struct project *p)
 		brd_jw_keys(&w, brd_json_str(it.key, &a->arena));
 		brd_jw_raw(&w, brd_json_raw(it.value));
 	}
-	for (size_t i = 0; i < 3; i++) { /* a later key wins */
+	for (size_t i = 0; i < CLI_COUNT(over); i++) { /* a later key wins */
 		const char *value = cli_value(a, over[i].option);
 
 		if (value && over[i].number)
@@ -90,39 +86,54 @@ static struct bread_str server_part(struct cli_args *a, const struct project *p)
 	return text;
 }
 
-static bool number_ok(struct cli_args *a, const char *option, int64_t max)
+/* A sink alone lets nobody in. */
+static bool ingress_wanted(const struct project *p)
 {
-	const char *v = cli_value(a, option);
-	int64_t n;
+	bool trace;
 
-	if (!v || (brd_str_int(brd_str(v), &n) && n >= 0 && n <= max))
+	if (brd_project_part(p, "ingress").n || !cli_terminal_wanted(p, &trace))
 		return true;
-	cli_error("--%s is \"%s\"; a whole number from 0 to %lld is expected", option, v,
-		(long long)max);
+	cli_error("No ingress is configured, so nothing can be served. Set `ingress` in bread.yaml "
+		  "— e.g. `ingress: [http-chunked]` (or `[http-sse]` for browsers and "
+		  "EventSource).");
 	return false;
 }
 
-int cli_serve(struct cli_args *a, struct project *p, struct bread *b, void (*on_ready)(void *arg),
-	void *arg)
+static int drive(struct bread *b, struct bread_server *s, const struct cli_server_hooks *h)
 {
-	struct serving s = { .bread = b };
+	struct cli_signals signals;
+
+	cli_signals_open(&signals, b, quit, b);
+	if (h && h->on_ready)
+		h->on_ready(b, bread_server_host(s), bread_server_port(s), h->arg);
+	bread_drive(b);
+	if (h && h->on_end)
+		h->on_end(h->arg);
+	bread_server_close(s);
+	bread_stop(b, DRAIN_MS);
+	cli_signals_close(&signals, b);
+	return EXIT_DONE;
+}
+
+int cli_serve(
+	struct cli_args *a, struct project *p, struct bread *b, const struct cli_server_hooks *h)
+{
 	struct bread_server *server = NULL;
 	struct bread_err err = { 0 };
+	int64_t ignored;
+	bool trace;
 
-	if (!number_ok(a, "port", 65535) || !number_ok(a, "idle-timeout", 86400))
+	if (!cli_number(a, "port", 0, 65535, 0, &ignored) ||
+		!cli_number(a, "idle-timeout", 0, 255, 0, &ignored))
 		return EXIT_USAGE;
-	if (bread_start(b, &err) ||
-		bread_serve(&server, b, server_part(a, p), brd_project_part(p, "ingress"), &err))
+	if (!ingress_wanted(p))
+		return EXIT_FAILED;
+	if (cli_terminal_wanted(p, &trace))
+		cli_terminal(b, trace);
+	if (bread_start(b, &err))
 		return cli_fail(&err);
-	watch(&s, &s.term, SIGTERM);
-	watch(&s, &s.interrupt, SIGINT);
+	if (bread_serve(&server, b, server_part(a, p), brd_project_part(p, "ingress"), &err))
+		return cli_fail(&err);
 	greet(p, b, server);
-	if (on_ready)
-		on_ready(arg);
-	bread_drive(b);
-	bread_server_close(server);
-	bread_stop(b, 20000);
-	uv_close((uv_handle_t *)&s.term, NULL);
-	uv_close((uv_handle_t *)&s.interrupt, NULL);
-	return EXIT_DONE;
+	return drive(b, server, h);
 }

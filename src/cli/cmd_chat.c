@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* bread chat: a conversation in one session. What the agent says goes to standard
+ * output, all else to standard error. Where a run waits for a human, the human is
+ * asked here. */
+#include <stdlib.h>
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/uuid.h"
+#include "cli/cli.h"
+#include "cli/line.h"
+
+#define WAITING_MAX 64
+
+struct waiting { /* a question to the human */
+	char *checkpoint, *tool, *args;
+};
+
+struct chat {
+	struct bread *b;
+	const char *agent;
+	struct bread_str session, skill;
+	struct cli_lines *lines;
+	struct cli_run run;
+	struct waiting waiting[WAITING_MAX];
+	size_t waiting_count;
+	bool said_error; /* the terminal has shown why the run failed */
+};
+
+static void add_waiting(struct chat *c, struct jval v)
+{
+	struct waiting *w = &c->waiting[c->waiting_count];
+	struct arena a = { 0 };
+
+	if (c->waiting_count == WAITING_MAX)
+		return;
+	c->waiting_count++;
+	w->checkpoint = brd_strndup(brd_json_str(brd_json_get(v, "checkpointId"), &a));
+	w->tool = brd_strndup(brd_json_str(brd_json_get(v, "toolName"), &a));
+	w->args = brd_strndup(brd_json_raw(brd_json_get(v, "args")));
+	brd_arena_fini(&a);
+}
+
+static struct waiting take_waiting(struct chat *c)
+{
+	struct waiting first = c->waiting[0];
+
+	c->waiting_count--;
+	for (size_t i = 0; i < c->waiting_count; i++)
+		c->waiting[i] = c->waiting[i + 1];
+	return first;
+}
+
+static void waiting_fini(struct waiting *w)
+{
+	free(w->checkpoint);
+	free(w->tool);
+	free(w->args);
+}
+
+static void on_crumb(const struct bread_crumb *c, void *arg)
+{
+	struct chat *chat = arg;
+	struct arena a = { 0 };
+	struct jval v;
+
+	if (brd_str_is(c->type, "agent:error"))
+		chat->said_error = true;
+	else if (brd_str_is(c->type, "human:required") && !brd_json_parse(&a, c->json, 0, &v, NULL))
+		add_waiting(chat, v);
+	brd_arena_fini(&a);
+}
+
+/* The line as JSON if it is some, else as a string. */
+static struct bread_str answer(const char *line, struct arena *a)
+{
+	struct bread_str text = brd_str(line), json;
+	struct buf b;
+
+	if (brd_json_ok(text, 0))
+		return text;
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_json_quote(&b, text);
+	json = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return json;
+}
+
+/* Asks until the run waits no more. false: the input has ended. */
+static bool ask_human(struct chat *c, int *status)
+{
+	while (*status == EXIT_WAITING && c->waiting_count) {
+		struct waiting w = take_waiting(c);
+		struct arena a = { 0 };
+		const char *line;
+
+		cli_dim(stderr, "\n↳ %s needs input %s", w.tool, w.args);
+		line = cli_lines_read(c->lines, "▸ ");
+		if (line)
+			*status = cli_resume(&c->run, brd_str(w.checkpoint), answer(line, &a));
+		waiting_fini(&w);
+		brd_arena_fini(&a);
+		if (!line)
+			return false;
+	}
+	return true;
+}
+
+/* One turn of the conversation. false: it is over. */
+static bool turn(struct chat *c, const char *line, int *status)
+{
+	struct arena a = { 0 };
+	struct bread_run_request req = { .agent_id = brd_str(c->agent),
+		.input = cli_input(c->b, c->agent, brd_str(line), &a),
+		.session_id = c->session,
+		.skill = c->skill };
+	bool more;
+
+	c->said_error = false;
+	*status = cli_run(&c->run, req);
+	brd_arena_fini(&a);
+	more = ask_human(c, status);
+	fputc('\n', stdout);
+	fflush(stdout);
+	if (c->run.ended && !c->said_error)
+		cli_run_explain(&c->run);
+	return more;
+}
+
+static int converse(struct chat *c)
+{
+	int status = EXIT_DONE;
+	const char *line;
+
+	cli_dim(stderr, "session %.*s — talking to \"%s\". Type /exit or press Ctrl-D to quit.",
+		BRD_ARG(c->session), c->agent);
+	while ((line = cli_lines_read(c->lines, "\nyou ▸ "))) {
+		struct bread_str text = brd_str_trim(brd_str(line));
+
+		if (brd_str_is(text, "/exit") || brd_str_is(text, "/quit"))
+			break;
+		if (text.n && !turn(c, line, &status))
+			return EXIT_WAITING;
+	}
+	return EXIT_DONE;
+}
+
+/* ---- with whom ---- */
+
+struct only {
+	char id[BREAD_RUN_ID_MAX];
+	size_t count;
+};
+
+static void take_only(const struct bread_agent_info *a, void *arg)
+{
+	struct only *o = arg;
+
+	o->count++;
+	snprintf(o->id, sizeof(o->id), "%.*s", BRD_ARG(a->id));
+}
+
+/* The agent that was named, or the only one. */
+static int choose_agent(struct cli_args *a, struct chat *c)
+{
+	struct only only = { "", 0 };
+
+	if (a->word_count) {
+		c->agent = a->words[0];
+		return cli_agent_known(c->b, c->agent);
+	}
+	bread_agents(c->b, take_only, &only);
+	if (only.count != 1) {
+		cli_error("%zu agents are loaded; say with which one to chat: bread chat AGENT",
+			only.count);
+		return EXIT_USAGE;
+	}
+	c->agent = brd_arena_strz(&a->arena, brd_str(only.id));
+	return 0;
+}
+
+static int chat(struct cli_args *a, struct chat *c, const struct project *p)
+{
+	char fresh[UUID_LEN + 1];
+	bool trace;
+	int r = choose_agent(a, c);
+
+	if (r)
+		return r;
+	cli_terminal_wanted(p, &trace);
+	cli_terminal(c->b, trace);
+	cli_run_init(&c->run, c->b);
+	c->run.on_crumb = on_crumb;
+	c->run.arg = c;
+	r = cli_go(c->b);
+	if (r)
+		return r;
+	brd_uuid7(fresh);
+	c->session = brd_str(cli_value(a, "session") ? cli_value(a, "session") : fresh);
+	c->skill = brd_str(cli_value(a, "skill"));
+	c->lines = cli_lines_new();
+	r = converse(c);
+	cli_lines_free(c->lines);
+	bread_stop(c->b, 0);
+	return r;
+}
+
+static int run(struct cli_args *a)
+{
+	struct chat c = { 0 };
+	struct project p;
+	int r = cli_load(a, &p, &c.b);
+
+	if (r)
+		return r;
+	r = chat(a, &c, &p);
+	while (c.waiting_count) {
+		struct waiting w = take_waiting(&c);
+
+		waiting_fini(&w);
+	}
+	cli_run_fini(&c.run);
+	cli_close(&p, c.b);
+	return r;
+}
+
+static const struct cli_option options[] = {
+	{ .name = "session",
+		.letter = 's',
+		.value = "ID",
+		.doc = "goes on with that session, or begins it" },
+	{ .name = "skill", .value = "NAME", .doc = "runs with that skill" },
+	{ 0 },
+};
+
+const struct cli_command cli_chat = {
+	.name = "chat",
+	.usage = "[AGENT]",
+	.doc = "Talks to an agent in one session.",
+	.detail = "The agent need not be named when it is the only one. /exit, /quit or Ctrl-D end "
+		  "it;\nCtrl-C cancels the run that is going on.",
+	.options = options,
+	.words_max = 1,
+	.run = run,
+};

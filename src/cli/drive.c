@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that wait: the instance is turned on this thread until what they wait
+ * for has happened. */
+#include <stdio.h>
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+void cli_wait(struct bread *b, const bool *done)
+{
+	while (!*done)
+		bread_turn(b, -1);
+}
+
+static void on_answer(struct bread_op *op)
+{
+	*(bool *)op->arg = true;
+}
+
+enum bread_code cli_ask(struct bread *b, struct bread_read *r)
+{
+	bool done = false;
+
+	bread_op_init(&r->op, bread_here(b), on_answer, &done);
+	bread_read(b, r);
+	cli_wait(b, &done);
+	return r->op.code;
+}
+
+/* ---- one run ---- */
+
+static void hear(const struct bread_crumb *c, void *arg)
+{
+	struct cli_run *r = arg;
+
+	if (r->on_crumb && !r->ended && brd_str_is(c->run_id, r->id))
+		r->on_crumb(c, r->arg);
+}
+
+void cli_run_init(struct cli_run *r, struct bread *b)
+{
+	*r = (struct cli_run){ .b = b };
+	bread_listen(b, hear, r);
+}
+
+void cli_run_fini(struct cli_run *r)
+{
+	brd_arena_fini(&r->arena);
+}
+
+static void on_end(const struct bread_outcome *o, void *arg)
+{
+	struct cli_run *r = arg;
+
+	r->status = o->status;
+	r->session_id = brd_arena_copy(&r->arena, o->session_id);
+	r->output = brd_arena_copy(&r->arena, o->output);
+	r->error_code = brd_arena_copy(&r->arena, o->error_code);
+	r->error_message = brd_arena_copy(&r->arena, o->error_message);
+	r->ended = true;
+}
+
+static void on_cancelled(struct bread_op *op)
+{
+	((struct cli_run *)op->arg)->cancelling = false;
+}
+
+static void on_signal(void *arg)
+{
+	struct cli_run *r = arg;
+
+	if (r->ended)
+		return;
+	r->cancelling = true;
+	bread_op_init(&r->cancel, bread_here(r->b), on_cancelled, r);
+	bread_cancel(r->b, brd_str(r->id), &r->was, &r->cancel);
+}
+
+static int exit_status(const struct cli_run *r)
+{
+	switch (r->status) {
+	case BREAD_RUN_COMPLETED:
+		return EXIT_DONE;
+	case BREAD_RUN_SUSPENDED:
+		return EXIT_WAITING;
+	case BREAD_RUN_CANCELLED:
+		return EXIT_CANCELLED;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+static int wait_end(struct cli_run *r)
+{
+	struct cli_signals signals;
+
+	cli_signals_open(&signals, r->b, on_signal, r);
+	while (!r->ended || r->cancelling)
+		bread_turn(r->b, -1);
+	cli_signals_close(&signals, r->b);
+	return exit_status(r);
+}
+
+static void forget(struct cli_run *r)
+{
+	brd_arena_fini(&r->arena);
+	r->session_id = r->output = r->error_code = r->error_message = (struct bread_str){ 0 };
+	r->status = BREAD_RUN_FAILED;
+	r->ended = r->cancelling = false;
+}
+
+int cli_run(struct cli_run *r, struct bread_run_request req)
+{
+	struct bread_err err = { 0 };
+
+	forget(r);
+	r->id[0] = 0;
+	req.ingress = "cli";
+	req.on_end = on_end;
+	req.arg = r;
+	if (bread_run(r->b, &req, r->id, &err))
+		return cli_fail(&err);
+	return wait_end(r);
+}
+
+static void on_claimed(
+	struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg)
+{
+	struct cli_run *r = arg;
+
+	if (!err)
+		return;
+	r->error_code = brd_arena_copy(&r->arena, brd_str(err->name));
+	r->error_message = brd_arena_copy(&r->arena, brd_str(err->text));
+	r->ended = true;
+}
+
+int cli_resume(struct cli_run *r, struct bread_str checkpoint, struct bread_str response)
+{
+	struct bread_resume_request req = { .checkpoint_id = checkpoint,
+		.response = response,
+		.on_claimed = on_claimed,
+		.on_end = on_end,
+		.arg = r };
+
+	forget(r);
+	bread_resume(r->b, &req);
+	return wait_end(r);
+}
+
+void cli_run_explain(const struct cli_run *r)
+{
+	if (r->status == BREAD_RUN_FAILED || r->status == BREAD_RUN_CANCELLED)
+		cli_error("%.*s", BRD_ARG(r->error_message));
+}
+
+/* ---- agents ---- */
+
+static void wants_string(const struct bread_agent_info *a, void *arg)
+{
+	struct arena arena = { 0 };
+	struct jval schema, type;
+	bool *string = arg;
+
+	*string = true;
+	if (a->input_schema.n && !brd_json_parse(&arena, a->input_schema, 0, &schema, NULL)) {
+		type = brd_json_get(schema, "type");
+		*string = brd_json_type(type) == JSON_NONE || brd_json_is(type, "string");
+	}
+	brd_arena_fini(&arena);
+}
+
+struct bread_str cli_input(
+	struct bread *b, const char *agent, struct bread_str text, struct arena *a)
+{
+	bool string = true;
+	struct bread_str json;
+	struct buf out;
+
+	bread_agent_get(b, brd_str(agent), wants_string, &string);
+	if (!string && brd_json_ok(text, 0))
+		return text;
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	brd_json_quote(&out, text);
+	json = brd_arena_copy(a, brd_buf_str(&out));
+	brd_buf_fini(&out);
+	return json;
+}
+
+static void add_id(const struct bread_agent_info *a, void *arg)
+{
+	struct buf *b = arg;
+
+	brd_buf_addf(b, "%s%.*s", b->len ? ", " : "", BRD_ARG(a->id));
+}
+
+static void ignore(const struct bread_agent_info *a, void *arg)
+{
+}
+
+int cli_agent_known(struct bread *b, const char *agent)
+{
+	struct buf names;
+
+	if (!bread_agent_get(b, brd_str(agent), ignore, NULL))
+		return 0;
+	brd_buf_init(&names, BUF_NO_LIMIT);
+	bread_agents(b, add_id, &names);
+	cli_error("Agent \"%s\" not found. Available: %s", agent, names.len ? names.data : "none");
+	brd_buf_fini(&names);
+	return EXIT_FAILED;
+}
