@@ -12,7 +12,8 @@
 #include "base/str.h"
 #include "base/uuid.h"
 
-static const char tombstone[1];
+/* Not const: its address must be nobody else's, and a constant may share one with "". */
+static char tombstone[1];
 
 static uint64_t secret[2];
 static pthread_once_t secret_once = PTHREAD_ONCE_INIT;
