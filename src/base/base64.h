@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Bytes as text: base64 for files inside JSON, hex for hashes. */
 #pragma once
 #include <stdbool.h>
 #include "base/buf.h"
