@@ -144,9 +144,6 @@ static void on_error(struct model_node *m, const struct bread_event *ev)
 	char code[64];
 	size_t n = ev->code.n < sizeof(code) ? ev->code.n : 0;
 
-	m->usage = ev->usage;
-	if (r->cancelled)
-		return;
 	memcpy(code, n ? ev->code.p : "AGENT_ERROR", n ? n : 11);
 	code[n ? n : 11] = 0;
 	brd_model_fault(m, brd_run_error(r, code, brd_arena_copy(&r->arena, ev->text)));
@@ -154,6 +151,9 @@ static void on_error(struct model_node *m, const struct bread_event *ev)
 
 void brd_model_event(struct model_node *m, const struct bread_event *ev)
 {
+	/* what was spent counts, also when nobody wants the rest (contract C21) */
+	if (ev->kind == BREAD_EV_DONE || ev->kind == BREAD_EV_ERROR)
+		m->usage = ev->usage;
 	if (m->fault.code.p || m->node.run->cancelled)
 		return;
 	switch (ev->kind) {
@@ -191,7 +191,6 @@ void brd_model_event(struct model_node *m, const struct bread_event *ev)
 		break;
 	case BREAD_EV_DONE:
 		m->reason = ev->reason;
-		m->usage = ev->usage;
 		break;
 	case BREAD_EV_ERROR:
 		on_error(m, ev);
