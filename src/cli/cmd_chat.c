@@ -13,6 +13,7 @@
 
 struct waiting { /* a question to the human */
 	char *checkpoint, *tool, *args;
+	bool approval; /* may a tool run? */
 };
 
 struct chat {
@@ -36,7 +37,8 @@ static void add_waiting(struct chat *c, struct jval v)
 	c->waiting_count++;
 	w->checkpoint = brd_strndup(brd_json_str(brd_json_get(v, "checkpointId"), &a));
 	w->tool = brd_strndup(brd_json_str(brd_json_get(v, "toolName"), &a));
-	w->args = brd_strndup(brd_json_raw(brd_json_get(v, "args")));
+	w->args = brd_strndup(brd_json_raw(brd_json_get(v, "schema")));
+	w->approval = brd_json_is(brd_json_get(v, "kind"), "approval");
 	brd_arena_fini(&a);
 }
 
@@ -70,12 +72,16 @@ static void on_crumb(const struct bread_crumb *c, void *arg)
 	brd_arena_fini(&a);
 }
 
-/* The line as JSON if it is some, else as a string. */
-static struct bread_str answer(const char *line, struct arena *a)
+/* The line as JSON if it is some, else as a string; y and n for an approval. */
+static struct bread_str answer(const struct waiting *w, const char *line, struct arena *a)
 {
-	struct bread_str text = brd_str(line), json;
+	struct bread_str text = brd_str_trim(brd_str(line)), json;
 	struct buf b;
 
+	if (w->approval && (brd_str_ieq(text, BRD_STR("y")) || brd_str_ieq(text, BRD_STR("yes"))))
+		return BRD_STR("{\"approved\":true}");
+	if (w->approval && (brd_str_ieq(text, BRD_STR("n")) || brd_str_ieq(text, BRD_STR("no"))))
+		return BRD_STR("{\"approved\":false}");
 	if (brd_json_ok(text, 0))
 		return text;
 	brd_buf_init(&b, BUF_NO_LIMIT);
@@ -93,10 +99,11 @@ static bool ask_human(struct chat *c, int *status)
 		struct arena a = { 0 };
 		const char *line;
 
-		cli_dim(stderr, "\n↳ %s needs input %s", w.tool, w.args);
+		cli_dim(stderr, "\n↳ %s needs %s %s", w.tool,
+			w.approval ? "approval (y/n)" : "input", w.args);
 		line = cli_lines_read(c->lines, "▸ ");
 		if (line)
-			*status = cli_resume(&c->run, brd_str(w.checkpoint), answer(line, &a));
+			*status = cli_resume(&c->run, brd_str(w.checkpoint), answer(&w, line, &a));
 		waiting_fini(&w);
 		brd_arena_fini(&a);
 		if (!line)

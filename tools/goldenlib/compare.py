@@ -136,6 +136,9 @@ def scenario(rec, got, deviations, only_listed=False):
             if want == have:
                 faults.append(f'{place} is listed as a deviation ({d["rule"]}) but agrees with the recording')
                 continue
+            if 'has' in d:
+                faults += [f'{place}: nothing says "{x}"' for x in d['has'] if not any(x in l for l in have)]
+                continue
             want = expectation(d, want)
         if want != have:
             faults.append(differs(place, want, have))

@@ -166,6 +166,36 @@ class Server:
         return code
 
 
+def converse(args, lines, env):
+    """Runs a command that is spoken to: each line is sent when what it waits for has been said."""
+    p = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    said = {p.stdout: b'', p.stderr: b''}
+    changed = threading.Condition()
+
+    def read(f):
+        while data := os.read(f.fileno(), 65536):
+            with changed:
+                said[f] += data
+                changed.notify_all()
+
+    readers = [threading.Thread(target=read, args=(f,), daemon=True) for f in said]
+    for r in readers:
+        r.start()
+    for line in lines:
+        wanted = line['wait_for'].encode()
+        with changed:
+            if not changed.wait_for(lambda: any(wanted in s for s in said.values()), JOIN_S):
+                p.kill()
+                raise Trouble(f"\"{line['wait_for']}\" never came; got {list(said.values())}")
+        p.stdin.write(line['send'].encode())
+        p.stdin.flush()
+    p.stdin.close()
+    code = p.wait(JOIN_S)
+    for r in readers:
+        r.join(JOIN_S)
+    return code, said[p.stdout], said[p.stderr]
+
+
 class Scenario:
     def __init__(self, bread, rec, store, checks_input):
         self.checks_input = checks_input
@@ -220,9 +250,13 @@ class Scenario:
         args = [self.bread] + step['cli']
         if not step.get('no_cwd'):
             args += ['--cwd', self.folder]
-        p = subprocess.run(args, input=step.get('stdin', '').encode(), capture_output=True, env=self.env, timeout=60)
-        self.out[step['id']] = {'stdout': recording.text(p.stdout), 'stderr': recording.text(p.stderr),
-                                'exit': f'{p.returncode}\n'}
+        stdin = step.get('stdin', '')
+        if isinstance(stdin, list):
+            code, out, err = converse(args, stdin, self.env)
+        else:
+            p = subprocess.run(args, input=stdin.encode(), capture_output=True, env=self.env, timeout=60)
+            code, out, err = p.returncode, p.stdout, p.stderr
+        self.out[step['id']] = {'stdout': recording.text(out), 'stderr': recording.text(err), 'exit': f'{code}\n'}
 
     def step(self, step):
         if 'wait_for' in step:
@@ -281,4 +315,5 @@ class Scenario:
 
 
 def run(bread, rec, store=None, checks_input=False):
-    return Scenario(bread, rec, store, checks_input).run()
+    # what drives the command line alone says what it takes: `bread build` asks for it
+    return Scenario(bread, rec, store, checks_input or rec['scenario'].get('no_server', False)).run()
