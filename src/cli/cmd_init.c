@@ -24,8 +24,8 @@ static const char main_file[] =
 	"store: sqlite           # bread.db; runs and sessions outlive the process\n"
 	"transport: stream       # crumbs reach viewers within this process\n"
 	"ingress:                # the first one answers callers that accept anything\n"
-	"  - http-chunked\n"
 	"  - http-sse\n"
+	"  - http-chunked\n"
 	"\n"
 	"providers:\n";
 

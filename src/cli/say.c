@@ -42,9 +42,9 @@ int cli_fail(const struct bread_err *err)
 		cli_error("%s", err->text);
 	if (err->code == BREAD_E_CANCELED)
 		return EXIT_CANCELLED;
-	/* a store that is named wrongly is a fault of the project; one that does not answer is not
-	 */
-	if (!strncmp(err->where, "store", 5) && err->code != BREAD_E_INVALID)
+	/* a kind of store that there is not is a fault of the project */
+	if (!strncmp(err->where, "store.", 6) ||
+		(!strcmp(err->where, "store") && err->code != BREAD_E_INVALID))
 		return EXIT_UNREACHABLE;
 	return EXIT_FAILED;
 }

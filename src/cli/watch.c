@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See watch.h. inotify watches a folder, not what is below it: each folder below
  * agents/ has a watch of its own, and the set is made anew after each burst.
- * Editors write beside and rename, so names are looked at, not events: what does
- * not end in .yaml, .md or is no plain name is no change. */
+ * Editors write beside and rename, so names are looked at and not events, and a
+ * name that has come and gone is no change. */
 #include "cli/watch.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/mem.h"
 #include "loop/loop.h"
 #include "project/files.h"
@@ -129,6 +130,23 @@ static void renew(struct watch *w)
 	w->count = kept;
 }
 
+/* Files that editors and sed make beside the real one are gone by now. */
+static void drop_passing(struct watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->path_count; i++) {
+		struct bread_str p = brd_str(w->paths[i]);
+		bool ours = brd_str_ends(p, BRD_STR(".yaml")) || brd_str_ends(p, BRD_STR(".md"));
+
+		if (ours || !access(w->paths[i], F_OK))
+			w->paths[kept++] = w->paths[i];
+		else
+			free(w->paths[i]);
+	}
+	w->path_count = kept;
+}
+
 static void forget_paths(struct watch *w)
 {
 	while (w->path_count)
@@ -140,7 +158,9 @@ static void on_quiet(struct timer *t)
 	struct watch *w = brd_list_of(t, struct watch, quiet);
 
 	renew(w);
-	w->changed((const char *const *)w->paths, w->path_count, w->arg);
+	drop_passing(w);
+	if (w->path_count)
+		w->changed((const char *const *)w->paths, w->path_count, w->arg);
 	forget_paths(w);
 }
 
