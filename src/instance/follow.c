@@ -59,6 +59,7 @@ struct follow {
 	bool last;            /* the page is the last thing to be said */
 	bool more;            /* the log has more than the page */
 	bool hush;            /* its end is a suspension: no terminal crumb is said again */
+	bool dormant;         /* it was suspended when we came, and has not gone on since */
 	unsigned char misses; /* times that the store had no row of it yet */
 	char run_id[];
 };
@@ -120,6 +121,8 @@ static void on_cursor(struct cursor *c)
 {
 	struct follow *f = c->arg;
 
+	if (brd_topic_head(c->topic) >= 0)
+		f->dormant = false;
 	if (!f->known)
 		f->known = brd_topic_head(c->topic) >= f->after;
 	if (f->phase == PAUSED && f->known && !f->question) {
@@ -180,7 +183,7 @@ static void idle(struct follow *f)
 {
 	bool begun = f->cursor.topic && brd_topic_begun(f->cursor.topic);
 
-	if ((f->own || f->until_idle) && begun)
+	if ((f->own || f->until_idle) && begun && !f->dormant)
 		finish(f);
 	else
 		pause_for(f, POLL_MS);
@@ -237,6 +240,13 @@ static void on_no_row(struct follow *f)
 		pause_for(f, POLL_MS);
 }
 
+/* For its own caller only if something was said since: else it is yet to go on. */
+static bool suspended_after_all(const struct follow *f, const struct bread_run_row *row)
+{
+	return row->status == BREAD_RUN_SUSPENDED &&
+	       (f->own ? f->after < row->head : f->until_idle);
+}
+
 static void on_row(struct follow *f, const struct bread_read *read)
 {
 	const struct bread_run_row *row = read->runs;
@@ -255,9 +265,8 @@ static void on_row(struct follow *f, const struct bread_read *read)
 	f->known = true;
 	if (!f->ended)
 		watch(f);
-	if (f->until_idle && row->status == BREAD_RUN_SUSPENDED) {
+	if (suspended_after_all(f, row))
 		f->ended = f->hush = true;
-	}
 	if (f->after < row->head || f->ended || !f->asked)
 		ask_page(f);
 	else
@@ -383,11 +392,14 @@ static void open_live(struct follow *f)
 {
 	struct topic *t = brd_topic_peek(brd_instance_hub(f->bread), run_id(f));
 	int64_t head = t ? brd_topic_head(t) : -1;
+	bool t_begun;
 
 	if (t || f->own)
 		watch(f);
+	t_begun = t && brd_topic_begun(t);
 	brd_topic_unref(t);
 	f->known = f->own || head >= f->after;
+	f->dormant = f->own && t_begun && head < 0;
 	if (f->own || head == f->after)
 		on_state(f, seek(f));
 	else if (f->known)
