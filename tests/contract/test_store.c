@@ -339,7 +339,7 @@ static void cancel_is_asked_of_open_runs_only(void **state)
 	r = question(w, BREAD_READ_RUN, "r");
 	assert_int_equal(r.runs->cancel_requested, 1);
 	bread_read_fini(&r);
-	given(w, "s", "r2");
+	given(w, "t", "r2");
 	commit1(w, kit_status("r2", BREAD_RUN_COMPLETED));
 	cancel.run.id = BRD_STR("r2");
 	assert_int_equal(commit(w, &cancel, 1), BREAD_OK);
@@ -378,6 +378,51 @@ static void unfinished_and_active_runs_are_found(void **state)
 	assert_int_equal(count_of(w, BREAD_READ_ACTIVE, "nobody"), 0);
 }
 
+static void a_session_has_one_running_run(void **state)
+{
+	struct world *w = *state;
+	struct bread_rec child = kit_run("c", "s", BREAD_RUN_RUNNING);
+	struct bread_rec both[2];
+
+	given(w, "s", "r");
+	assert_int_equal(commit1(w, kit_run("r2", "s", BREAD_RUN_RUNNING)), BREAD_E_CONFLICT);
+	both[0] = kit_session("s", 1, NULL);
+	both[1] = kit_run("r2", "s", BREAD_RUN_RUNNING);
+	assert_int_equal(commit(w, both, 2), BREAD_E_CONFLICT);
+	child.run.parent_id = BRD_STR("r");
+	assert_int_equal(commit1(w, child), BREAD_OK);
+	commit1(w, kit_status("r", BREAD_RUN_SUSPENDED));
+	assert_int_equal(commit1(w, kit_run("r2", "s", BREAD_RUN_RUNNING)), BREAD_E_CONFLICT);
+	commit1(w, kit_status("r", BREAD_RUN_FAILED));
+	assert_int_equal(commit(w, both, 2), BREAD_OK);
+}
+
+static enum bread_code take(struct world *w, const char *id)
+{
+	struct bread_rec rec = { .kind = BREAD_REC_RUN_TAKE,
+		.run = { .id = brd_str(id), .owner = BRD_STR("you") } };
+
+	return fenced1(w, id, 1, rec);
+}
+
+static void queued_runs_have_their_turn_in_order(void **state)
+{
+	struct world *w = *state;
+
+	given(w, "s", "r");
+	assert_int_equal(commit1(w, kit_run("q1", "s", BREAD_RUN_QUEUED)), BREAD_OK);
+	assert_int_equal(commit1(w, kit_run("q2", "s", BREAD_RUN_QUEUED)), BREAD_OK);
+	assert_int_equal(commit1(w, kit_status("q1", BREAD_RUN_RUNNING)), BREAD_E_CONFLICT);
+	assert_int_equal(take(w, "q1"), BREAD_E_CONFLICT);
+	commit1(w, kit_status("r", BREAD_RUN_COMPLETED));
+	assert_int_equal(commit1(w, kit_run("r2", "s", BREAD_RUN_RUNNING)), BREAD_E_CONFLICT);
+	assert_int_equal(commit1(w, kit_status("q2", BREAD_RUN_RUNNING)), BREAD_E_CONFLICT);
+	assert_int_equal(commit1(w, kit_status("q1", BREAD_RUN_RUNNING)), BREAD_OK);
+	assert_int_equal(take(w, "q2"), BREAD_E_CONFLICT);
+	commit1(w, kit_status("q1", BREAD_RUN_CANCELLED));
+	assert_int_equal(take(w, "q2"), BREAD_OK);
+}
+
 static void runs_come_newest_first_in_pages(void **state)
 {
 	struct world *w = *state;
@@ -388,7 +433,7 @@ static void runs_come_newest_first_in_pages(void **state)
 		char id[16];
 
 		snprintf(id, sizeof(id), "r%d", i);
-		assert_int_equal(commit1(w, kit_run(id, "s", BREAD_RUN_RUNNING)), BREAD_OK);
+		assert_int_equal(commit1(w, kit_run(id, "s", BREAD_RUN_COMPLETED)), BREAD_OK);
 	}
 	kit_read(w->store, w->loop, &r);
 	assert_int_equal(r.count, 3);
@@ -763,6 +808,8 @@ static const struct CMUnitTest tests[] = {
 	T(run_that_has_ended_cannot_be_taken),
 	T(cancel_is_asked_of_open_runs_only),
 	T(unfinished_and_active_runs_are_found),
+	T(a_session_has_one_running_run),
+	T(queued_runs_have_their_turn_in_order),
 	T(runs_come_newest_first_in_pages),
 	T(runs_are_filtered),
 	T(crumb_number_is_taken_once),

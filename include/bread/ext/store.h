@@ -86,12 +86,17 @@ enum bread_rec_kind {
 	BREAD_REC_SESSION,    /* session: created unless the id exists; affected: 1 if it was */
 	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at becomes its time. Unknown session:
 	                         BREAD_E_NOT_FOUND; id taken: BREAD_E_CONFLICT */
-	BREAD_REC_RUN,        /* run: a new row. BREAD_E_CONFLICT: the id exists */
+	BREAD_REC_RUN,        /* run: a new row. BREAD_E_CONFLICT: the id exists; or, with the name
+	                         SESSION_BUSY: it is running, has no parent, and its session, which was there
+	                         before this tx, has a run without a parent that has not ended (contract C12) */
 	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at, tokens (an empty
-	                         text and a 0 keep what is there). Unknown run: BREAD_E_NOT_FOUND */
+	                         text and a 0 keep what is there). Unknown run: BREAD_E_NOT_FOUND. A queued one
+	                         that is to be running: SESSION_BUSY, as for RUN_TAKE */
 	BREAD_REC_RUN_TAKE,   /* run.id, owner: owner := it, epoch := fence_epoch + 1, status := running.
 	                         BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by the fence itself)
-	                         and the run has not ended */
+	                         and the run has not ended. For a queued one BREAD_E_CONFLICT with the name
+	                         SESSION_BUSY while its session has another that runs, is suspended or was
+	                         queued before it */
 	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended; affected: 1 if it was */
 	BREAD_REC_NODE,       /* node: added, or its state and data replaced */
 	BREAD_REC_CRUMB,      /* crumb: BREAD_E_CONFLICT when (run_id, seq) is taken */

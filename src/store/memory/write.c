@@ -126,6 +126,42 @@ static void set_run(struct mem_store *m, struct mem_run *run, const struct bread
 	brd_mem_run_listed(m, run);
 }
 
+static int busy(struct bread_err *err, struct bread_str with)
+{
+	return brd_fail_as(err, BREAD_E_CONFLICT, "SESSION_BUSY", WHERE,
+		"the session is busy with run %.*s", BRD_ARG(with));
+}
+
+/* A session has one active run (contract C12). before: a queued run that wants its turn; NULL: a
+ * new one, to which every other counts. */
+static int check_free(struct mem_store *m, struct bread_str session_id,
+	const struct mem_run *before, struct bread_err *err)
+{
+	struct mem_session *s = brd_mem_session_at(m, session_id, false);
+	bool older = true;
+
+	if (!s)
+		return 0;
+	brd_list_each(it, &s->runs)
+	{
+		struct mem_run *run = brd_list_of(it, struct mem_run, of_session);
+
+		if (run == before)
+			older = false;
+		else if (run->row && !brd_run_ended(run->row->status) && !run->row->parent_id.n &&
+			 (older || run->row->status != BREAD_RUN_QUEUED))
+			return busy(err, run->id);
+	}
+	return 0;
+}
+
+/* The same for a run that is there: only a queued one has to wait. */
+static int check_turn(struct mem_store *m, const struct mem_run *run, struct bread_err *err)
+{
+	return run->row->status == BREAD_RUN_QUEUED ? check_free(m, run->row->session_id, run, err)
+						    : 0;
+}
+
 static int add_run(struct mem_store *m, const struct bread_rec *rec, struct bread_err *err)
 {
 	struct mem_run *run = brd_mem_run_at(m, rec->run.id, true);
@@ -134,6 +170,9 @@ static int add_run(struct mem_store *m, const struct bread_rec *rec, struct brea
 	if (run->row)
 		return brd_fail(err, BREAD_E_CONFLICT, WHERE, "run %.*s is there already",
 			BRD_ARG(rec->run.id));
+	if (row.status == BREAD_RUN_RUNNING && !row.parent_id.n &&
+		check_free(m, row.session_id, NULL, err))
+		return err->code;
 	row.cancel_requested = !!row.cancel_requested;
 	join_session(m, run, row.session_id);
 	set_run(m, run, &row);
@@ -161,6 +200,8 @@ static int set_status(struct mem_store *m, const struct bread_rec *rec, struct b
 	if (!run || !run->row)
 		return brd_fail(
 			err, BREAD_E_NOT_FOUND, WHERE, "there is no run %.*s", BRD_ARG(in->id));
+	if (in->status == BREAD_RUN_RUNNING && check_turn(m, run, err))
+		return err->code;
 	row = *run->row;
 	row.status = in->status;
 	keep_text(&row.output, in->output);
@@ -184,6 +225,8 @@ static int take_run(
 		return brd_fail(err, BREAD_E_CONFLICT, WHERE,
 			"run %.*s has ended, or another instance has taken it",
 			BRD_ARG(rec->run.id));
+	if (check_turn(m, run, err))
+		return err->code;
 	row = *run->row;
 	row.owner = rec->run.owner;
 	row.epoch = epoch + 1;

@@ -22,6 +22,8 @@ enum {
 	W_TOUCH,
 	W_MESSAGE,
 	W_RUN,
+	W_BUSY,
+	W_TURN,
 	W_RUN_STATUS,
 	W_RUN_TAKE,
 	W_RUN_CANCEL,
@@ -61,6 +63,12 @@ const char *const brd_sq_record_sql[] = {
 		  " created_at, started_at, ended_at, input_tokens, output_tokens,"
 		  " cancel_requested) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
 		  " ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+	[W_BUSY] = "SELECT id FROM bread_runs INDEXED BY bread_runs_open"
+		   " WHERE session_id = ?1 AND status < 3 AND parent_id IS NULL LIMIT 1",
+	[W_TURN] = "SELECT o.id FROM bread_runs r JOIN bread_runs o INDEXED BY bread_runs_open"
+		   " ON o.session_id = r.session_id WHERE r.id = ?1 AND r.status = 0"
+		   " AND o.status < 3 AND o.parent_id IS NULL AND o.id <> r.id"
+		   " AND (o.status > 0 OR o.rowid < r.rowid) LIMIT 1",
 	[W_RUN_STATUS] = "UPDATE bread_runs SET status = ?2, output = coalesce(?3, output),"
 			 " files = coalesce(?4, files), error = coalesce(?5, error),"
 			 " started_at = coalesce(?6, started_at),"
@@ -214,9 +222,41 @@ static struct sq_applied add_message(
 	return touch_session(c, row->session_id, row->timestamp, err);
 }
 
-static struct sq_applied add_run(struct sq_conn *c, struct bread_rec *rec, struct bread_err *err)
+/* A session has one active run (contract C12): refused when the statement, asked about id,
+ * finds another. Writers take turns, also those of other processes, so it stays true. */
+static struct sq_applied check_free(
+	struct sq_conn *c, size_t which, struct bread_str id, struct bread_err *err)
 {
-	const struct bread_run_row *row = &rec->run;
+	struct sq_applied done = DONE;
+	sqlite3_stmt *s;
+	int rc = brd_sq_stmt(c, which, &s);
+
+	if (rc)
+		return broken(rc);
+	brd_sq_bind(s, 1, id);
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW) {
+		brd_fail_as(err, BREAD_E_CONFLICT, "SESSION_BUSY", SQ_WHERE,
+			"the session is busy with run %.*s", BRD_ARG(brd_sq_column(s, 0)));
+		done = (struct sq_applied){ .outcome = SQ_REFUSED, .code = BREAD_E_CONFLICT };
+	}
+	sqlite3_reset(s);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? done : broken(rc);
+}
+
+/* The session was made by this very tx: nobody else can have a run in it. */
+static bool session_is_new(const struct bread_tx *tx, size_t at, struct bread_str id)
+{
+	for (size_t i = 0; i < at; i++)
+		if (tx->recs[i].kind == BREAD_REC_SESSION && tx->recs[i].affected &&
+			brd_str_eq(tx->recs[i].session.id, id))
+			return true;
+	return false;
+}
+
+static struct sq_applied insert_run(
+	struct sq_conn *c, const struct bread_run_row *row, struct bread_err *err)
+{
 	const struct bread_str optional[] = { row->root_id, row->parent_id };
 	const struct bread_str texts[] = { row->session_id, row->owner, row->definition, row->input,
 		row->output, row->files, row->error, row->options, row->tags };
@@ -238,12 +278,29 @@ static struct sq_applied add_run(struct sq_conn *c, struct bread_rec *rec, struc
 	return inserted(brd_sq_run(s), err, "run", row->id);
 }
 
+static struct sq_applied add_run(
+	struct sq_conn *c, const struct bread_tx *tx, size_t at, struct bread_err *err)
+{
+	const struct bread_run_row *row = &tx->recs[at].run;
+	struct sq_applied done = DONE;
+
+	if (row->status == BREAD_RUN_RUNNING && row->session_id.n && !row->parent_id.n &&
+		!session_is_new(tx, at, row->session_id))
+		done = check_free(c, W_BUSY, row->session_id, err);
+	return done.outcome == SQ_DONE ? insert_run(c, row, err) : done;
+}
+
 static struct sq_applied set_status(struct sq_conn *c, struct bread_rec *rec, struct bread_err *err)
 {
 	const struct bread_run_row *row = &rec->run;
+	struct sq_applied turn = DONE;
 	sqlite3_stmt *s;
 	int rc = brd_sq_stmt(c, W_RUN_STATUS, &s);
 
+	if (row->status == BREAD_RUN_RUNNING)
+		turn = check_free(c, W_TURN, row->id, err);
+	if (turn.outcome != SQ_DONE)
+		return turn;
 	if (rc)
 		return broken(rc);
 	brd_sq_bind(s, 1, row->id);
@@ -264,9 +321,12 @@ static struct sq_applied set_status(struct sq_conn *c, struct bread_rec *rec, st
 static struct sq_applied take_run(
 	struct sq_conn *c, struct bread_rec *rec, int64_t epoch, struct bread_err *err)
 {
+	struct sq_applied turn = check_free(c, W_TURN, rec->run.id, err);
 	sqlite3_stmt *s;
 	int rc = brd_sq_stmt(c, W_RUN_TAKE, &s);
 
+	if (turn.outcome != SQ_DONE)
+		return turn;
 	if (rc)
 		return broken(rc);
 	brd_sq_bind(s, 1, rec->run.id);
@@ -447,7 +507,7 @@ static struct sq_applied apply(
 	case BREAD_REC_MESSAGE:
 		return add_message(c, rec, !more_messages(tx, i), err);
 	case BREAD_REC_RUN:
-		return add_run(c, rec, err);
+		return add_run(c, tx, i, err);
 	case BREAD_REC_RUN_STATUS:
 		return set_status(c, rec, err);
 	case BREAD_REC_RUN_TAKE:
@@ -506,7 +566,7 @@ struct sq_applied brd_sq_apply(struct sq_conn *c, struct bread_tx *tx, struct br
 {
 	struct sq_applied done = DONE;
 
-	err->text[0] = '\0'; /* of a first try */
+	err->text[0] = err->name[0] = '\0'; /* of a first try */
 	if (tx->fence.n)
 		done = check_fence(c, tx, err);
 	for (size_t i = 0; done.outcome == SQ_DONE && i < tx->count; i++)
