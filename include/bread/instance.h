@@ -93,7 +93,8 @@ BREAD_API int bread_agent_get(struct bread *b, struct bread_str id,
 
 struct bread_outcome {
 	struct bread_str run_id, session_id;
-	enum bread_run_status status; /* completed, failed, cancelled or suspended */
+	enum bread_run_status status; /* completed, failed, cancelled or suspended; running: it goes on
+	                                 with another owner, and no more is heard of it here */
 	struct bread_str output;      /* JSON; empty: none */
 	struct bread_str files;       /* JSON array; empty: none */
 	struct bread_str error_code, error_message, error_context; /* failed and cancelled */
@@ -113,7 +114,7 @@ struct bread_run_request {
 	enum bread_if_busy if_busy;
 	const char *ingress;         /* for metrics: "http", "cli"; NULL: "library" */
 
-	/* Once, when the run has ended or is suspended; may be NULL. */
+	/* Once, when the run has ended, is suspended or has left this instance; may be NULL. */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
 };

@@ -103,6 +103,7 @@ void bread_stop(struct bread *b, int64_t wait_ms)
 	b->stopping = true;
 	b->env.draining = true;
 	turn_until(b, all_gone, wait_ms);
+	b->leaving = true;
 	brd_active_each(b, brd_run_leave);
 	turn_until(b, all_gone, 5000);
 	brd_owner_close(b);

@@ -55,7 +55,7 @@ struct active { /* a run that is live here */
 	char id[UUID_MAX];
 	char session_id[UUID_MAX];
 	struct loop *loop;
-	struct run *run; /* for its loop's thread only; NULL while it is being taken up */
+	struct run *run; /* for its loop's thread only; NULL: it is being taken up */
 };
 
 struct bread {
@@ -68,6 +68,7 @@ struct bread {
 	pthread_t *threads;
 	size_t loop_count, threads_started;
 	bool started, stopping;
+	_Atomic bool leaving; /* what comes to life leaves at once */
 	bool alone; /* takes up no run of another owner */
 
 	struct bread_store *store;
@@ -101,15 +102,27 @@ void brd_instance_close_parts(struct bread *b);
 int brd_loops_open(struct bread *b, struct bread_err *err);
 void brd_loops_close(struct bread *b);
 
-/* ---- runs.c ---- */
+/* ---- active.c ---- */
+struct active *brd_active_new(struct bread_str id, struct bread_str session, struct loop *l);
 int brd_active_room(struct bread *b, struct bread_err *err); /* CONCURRENCY_LIMIT at the cap */
-void brd_active_add(struct bread *b, struct run *r);
-void brd_active_gone(void *arg, struct run *r); /* run_env.on_gone */
+/* Takes a new run in, or says why not: the cap, a run of that id; alone: another of its session. */
+int brd_active_reserve(struct bread *b, struct active *a, bool alone, struct bread_err *err);
+void brd_active_place(struct bread *b, int n); /* keeps, or gives back, a place under the cap */
+/* run_env's */
+bool brd_active_claim(void *arg, struct bread_str id, struct bread_str session, struct loop *l);
+void brd_active_unclaim(void *arg, struct bread_str id);
+void brd_active_up(void *arg, struct run *r);
+void brd_active_gone(void *arg, struct run *r);
 /* Calls fn(run) on each live run's own loop. */
 void brd_active_each(struct bread *b, void (*fn)(struct run *r));
 bool brd_active_known(struct bread *b, struct bread_str run_id);
-void brd_active_cancel(struct bread *b, struct bread_str run_id); /* if it is live here */
+bool brd_active_cancel(struct bread *b, struct bread_str run_id); /* false: it is not live here */
 size_t brd_active_count(struct bread *b);
+
+/* ---- cancel.c ---- */
+void brd_cancel_ask(struct bread *b, struct bread_str run_id); /* bread_cancel, for nobody */
+/* A run of ours was suspended: ends it if it was wished, or if the wish came into its row meanwhile. */
+void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished);
 
 /* ---- owner.c: who is alive, whose runs are taken up ---- */
 int brd_owner_open(struct bread *b, struct bread_err *err);

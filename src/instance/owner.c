@@ -120,8 +120,6 @@ static bool owner_alive(const struct owner *o, struct bread_str id)
 
 static void on_taken_up(void *arg, struct run *r)
 {
-	if (r)
-		brd_active_add(arg, r);
 }
 
 struct take_post {
@@ -157,9 +155,8 @@ static void look_at(struct owner *o, const struct bread_run_row *row, size_t nth
 
 	if (here && row->cancel_requested)
 		brd_active_cancel(o->b, row->id);
-	else if (!here && row->status == BREAD_RUN_RUNNING &&
-		 (brd_str_eq(row->owner, o->b->env.owner) ||
-			 (!o->b->alone && !owner_alive(o, row->owner))))
+	else if (!here && (brd_str_eq(row->owner, o->b->env.owner) ||
+				  (!o->b->alone && !owner_alive(o, row->owner))))
 		take(o, row, nth);
 }
 

@@ -281,12 +281,21 @@ static void on_crumb(void *arg, const struct crumb *c)
 	}
 }
 
+static void interrupt(void *arg, struct bread_str run_id)
+{
+	brd_cancel_ask(arg, run_id);
+}
+
 void brd_registry_env(struct bread *b)
 {
 	b->env.provider = provider_of;
 	b->env.definition = definition_of;
 	b->env.format = format_of;
 	b->env.on_crumb = on_crumb;
+	b->env.interrupt = interrupt;
+	b->env.claim = brd_active_claim;
+	b->env.unclaim = brd_active_unclaim;
+	b->env.up = brd_active_up;
 	b->env.on_gone = brd_active_gone;
 	b->env.arg = b;
 }

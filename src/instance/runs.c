@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs from outside: started, cancelled, counted.
- *
- * A run that is live here has an entry under its id, from before its first row
- * until it is gone. Other threads reach it by that id alone. */
+/* Runs from outside: started, and gone on with. What can be refused without the
+ * store is refused at once; the rest is told as the outcome. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/err.h"
@@ -10,134 +8,6 @@
 #include "instance/internal.h"
 
 static const struct bread_str none;
-
-/* ---- the entries ---- */
-
-static void entry_link(struct bread *b, struct active *a)
-{
-	brd_map_put(&b->active, brd_str(a->id), a);
-	if (!brd_map_get(&b->sessions, brd_str(a->session_id)))
-		brd_map_put(&b->sessions, brd_str(a->session_id), a);
-	b->active_count++;
-}
-
-static void entry_unlink(struct bread *b, struct active *a)
-{
-	brd_map_del(&b->active, brd_str(a->id));
-	if (brd_map_get(&b->sessions, brd_str(a->session_id)) == a)
-		brd_map_del(&b->sessions, brd_str(a->session_id));
-	b->active_count--;
-}
-
-static struct active *entry_new(struct bread_str id, struct bread_str session, struct loop *l)
-{
-	struct active *a = brd_alloc(sizeof(*a));
-
-	snprintf(a->id, sizeof(a->id), "%.*s", BRD_ARG(id));
-	snprintf(a->session_id, sizeof(a->session_id), "%.*s", BRD_ARG(session));
-	a->loop = l;
-	return a;
-}
-
-void brd_active_add(struct bread *b, struct run *r)
-{
-	struct active *a = entry_new(r->base.run_id, r->base.session_id, r->loop);
-
-	a->run = r;
-	pthread_mutex_lock(&b->lock);
-	entry_link(b, a);
-	pthread_mutex_unlock(&b->lock);
-}
-
-void brd_active_gone(void *arg, struct run *r)
-{
-	struct bread *b = arg;
-	struct active *a;
-
-	pthread_mutex_lock(&b->lock);
-	a = brd_map_get(&b->active, r->base.run_id);
-	if (a)
-		entry_unlink(b, a);
-	pthread_mutex_unlock(&b->lock);
-	free(a);
-}
-
-bool brd_active_known(struct bread *b, struct bread_str run_id)
-{
-	bool known;
-
-	pthread_mutex_lock(&b->lock);
-	known = brd_map_get(&b->active, run_id);
-	pthread_mutex_unlock(&b->lock);
-	return known;
-}
-
-size_t brd_active_count(struct bread *b)
-{
-	size_t n;
-
-	pthread_mutex_lock(&b->lock);
-	n = b->active_count;
-	pthread_mutex_unlock(&b->lock);
-	return n;
-}
-
-/* ---- a call on a run's own loop, by its id ---- */
-
-struct errand {
-	struct post post;
-	struct bread *b;
-	void (*fn)(struct run *r);
-	char id[UUID_MAX];
-};
-
-static void run_errand(struct post *p)
-{
-	struct errand *e = brd_list_of(p, struct errand, post);
-	struct active *a;
-	struct run *r = NULL;
-
-	pthread_mutex_lock(&e->b->lock);
-	a = brd_map_get(&e->b->active, brd_str(e->id));
-	if (a)
-		r = a->run;
-	pthread_mutex_unlock(&e->b->lock);
-	if (r)
-		e->fn(r);
-	free(e);
-}
-
-static void send(struct bread *b, const struct active *a, void (*fn)(struct run *r))
-{
-	struct errand *e = brd_alloc(sizeof(*e));
-
-	e->post.run = run_errand;
-	e->b = b;
-	e->fn = fn;
-	memcpy(e->id, a->id, sizeof(e->id));
-	brd_loop_post(a->loop, &e->post);
-}
-
-void brd_active_each(struct bread *b, void (*fn)(struct run *r))
-{
-	struct map_slot *slot;
-
-	pthread_mutex_lock(&b->lock);
-	for (size_t at = 0; brd_map_next(&b->active, &at, &slot);)
-		send(b, slot->value, fn);
-	pthread_mutex_unlock(&b->lock);
-}
-
-void brd_active_cancel(struct bread *b, struct bread_str run_id)
-{
-	struct active *a;
-
-	pthread_mutex_lock(&b->lock);
-	a = brd_map_get(&b->active, run_id);
-	if (a)
-		send(b, a, brd_run_cancel);
-	pthread_mutex_unlock(&b->lock);
-}
 
 /* ---- starting ---- */
 
@@ -198,35 +68,6 @@ static int refuse_agent(struct bread_err *err, struct bread_str id)
 	return BREAD_E_NOT_FOUND;
 }
 
-/* Counts it in, or says why not. */
-static int reserve(struct bread *b, struct active *a, bool old_session, struct bread_err *err)
-{
-	int64_t max = b->conf.concurrency.max;
-	struct active *busy;
-	int r = 0;
-
-	pthread_mutex_lock(&b->lock);
-	busy = old_session ? brd_map_get(&b->sessions, brd_str(a->session_id)) : NULL;
-	if (max && (int64_t)b->active_count >= max) {
-		r = brd_fail_as(err, BREAD_E_BUSY, "CONCURRENCY_LIMIT", "bread",
-			"Max concurrency reached (%lld)", (long long)max);
-		if (err)
-			snprintf(err->context, sizeof(err->context),
-				"{\"inFlight\":%zu,\"max\":%lld}", b->active_count, (long long)max);
-	} else if (brd_map_get(&b->active, brd_str(a->id))) {
-		r = brd_fail_as(err, BREAD_E_CONFLICT, "RUN_EXISTS", "bread",
-			"run %s exists already", a->id);
-	} else if (busy) {
-		r = brd_fail_as(err, BREAD_E_CONFLICT, "SESSION_BUSY", "bread",
-			"Session \"%s\" is busy with run %s; wait for it, or cancel it",
-			a->session_id, busy->id);
-	} else {
-		entry_link(b, a);
-	}
-	pthread_mutex_unlock(&b->lock);
-	return r;
-}
-
 static int check_ids(struct bread *b, const struct bread_run_request *req, struct bread_err *err)
 {
 	if (b->env.draining)
@@ -242,7 +83,7 @@ static int check_ids(struct bread *b, const struct bread_run_request *req, struc
 }
 
 static void start(struct bread *b, struct loop *l, struct agent_def *d,
-	const struct bread_run_request *req, struct active *a, struct bread_str input)
+	const struct bread_run_request *req, const struct active *a, struct bread_str input)
 {
 	struct run_start s = {
 		.run_id = brd_str(a->id),
@@ -252,11 +93,12 @@ static void start(struct bread *b, struct loop *l, struct agent_def *d,
 		.options = none,
 		.tags = req->tags,
 		.new_session = !req->session_id.n,
+		.if_busy = req->if_busy,
 		.on_end = req->on_end,
 		.arg = req->arg,
 	};
 
-	a->run = brd_run_new(&b->env, l, d, &s);
+	brd_active_up(b, brd_run_new(&b->env, l, d, &s));
 }
 
 static int begin(struct bread *b, struct agent_def *d, const struct bread_run_request *req,
@@ -264,14 +106,15 @@ static int begin(struct bread *b, struct agent_def *d, const struct bread_run_re
 {
 	struct loop *l = bread_here(b);
 	char run_id[UUID_LEN + 1], session_id[UUID_LEN + 1];
+	bool alone = req->session_id.n && req->if_busy == BREAD_BUSY_REJECT;
 	struct active *a;
 	int r;
 
 	brd_uuid7(run_id);
 	brd_uuid7(session_id);
-	a = entry_new(req->run_id.n ? req->run_id : brd_str(run_id),
+	a = brd_active_new(req->run_id.n ? req->run_id : brd_str(run_id),
 		req->session_id.n ? req->session_id : brd_str(session_id), l);
-	r = reserve(b, a, req->session_id.n, err);
+	r = brd_active_reserve(b, a, alone, err);
 	if (r) {
 		free(a);
 		return r;
@@ -279,15 +122,6 @@ static int begin(struct bread *b, struct agent_def *d, const struct bread_run_re
 	snprintf(ret_id, BREAD_RUN_ID_MAX, "%s", a->id);
 	start(b, l, d, req, a, input);
 	return 0;
-}
-
-int brd_active_room(struct bread *b, struct bread_err *err)
-{
-	struct active nobody = { .id = "" };
-	int64_t max = b->conf.concurrency.max;
-
-	/* before the agent is looked up, as callers of the original see it */
-	return max && (int64_t)brd_active_count(b) >= max ? reserve(b, &nobody, false, err) : 0;
 }
 
 int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[BREAD_RUN_ID_MAX],
@@ -322,11 +156,7 @@ static void on_claimed(void *arg, struct run *r, int64_t after, const struct bre
 {
 	struct resume *s = arg;
 
-	if (r)
-		brd_active_add(s->b, r);
-	pthread_mutex_lock(&s->b->lock);
-	s->b->active_count--; /* the place that was kept for it */
-	pthread_mutex_unlock(&s->b->lock);
+	brd_active_place(s->b, -1); /* it was kept for it */
 	s->req.on_claimed(r ? r->base.run_id : none, after, err, s->req.arg);
 	if (!r)
 		free(s);
@@ -360,107 +190,8 @@ void bread_resume(struct bread *b, const struct bread_resume_request *req)
 		.on_claimed = on_claimed,
 		.on_end = on_resumed_end,
 		.arg = s };
-	pthread_mutex_lock(&b->lock);
-	b->active_count++;
-	pthread_mutex_unlock(&b->lock);
+	brd_active_place(b, 1);
 	brd_run_resume(&b->env, bread_here(b), &in);
-}
-
-/* ---- cancelling ---- */
-
-struct cancelling {
-	struct bread *b;
-	struct bread_op *op;
-	enum bread_run_status *ret_status;
-	struct arena arena;
-	struct bread_str id;
-	struct bread_read read;
-	struct bread_tx tx;
-	struct bread_rec rec;
-};
-
-static void cancel_end(struct cancelling *c, enum bread_code code, const struct bread_err *err)
-{
-	bread_op_end(c->op, code, err);
-	bread_read_fini(&c->read);
-	brd_arena_fini(&c->arena);
-	free(c);
-}
-
-static void on_wish(struct bread_op *op)
-{
-	cancel_end(op->arg, op->code, &op->err);
-}
-
-static void write_wish(struct cancelling *c)
-{
-	c->rec = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
-	c->rec.run.id = c->id;
-	c->tx.recs = &c->rec;
-	c->tx.count = 1;
-	bread_op_init(&c->tx.op, bread_here(c->b), on_wish, c);
-	brd_store_commit(c->b->store, &c->tx);
-}
-
-static void on_woken(void *arg, struct run *r)
-{
-	struct cancelling *c = arg;
-
-	if (r)
-		brd_active_add(c->b, r);
-	cancel_end(c, BREAD_OK, NULL);
-}
-
-/* Nobody works on it: it is taken up here, to end. */
-static void end_suspended(struct cancelling *c)
-{
-	brd_run_end_suspended(&c->b->env, bread_here(c->b), c->read.runs, on_woken, c);
-}
-
-static void on_row(struct bread_op *op)
-{
-	struct cancelling *c = op->arg;
-	struct bread_err err;
-
-	if (op->code != BREAD_OK) {
-		cancel_end(c, op->code, &op->err);
-	} else if (c->read.count == 0) {
-		brd_fail_as(&err, BREAD_E_NOT_FOUND, "RUN_NOT_FOUND", "bread",
-			"Run not found or not cancelable");
-		cancel_end(c, BREAD_E_NOT_FOUND, &err);
-	} else if (brd_run_ended(c->read.runs[0].status)) {
-		*c->ret_status = c->read.runs[0].status;
-		brd_fail_as(&err, BREAD_E_CONFLICT, "RUN_ENDED", "bread",
-			"the run has ended before: %s", brd_run_status_name(*c->ret_status));
-		cancel_end(c, BREAD_E_CONFLICT, &err);
-	} else if (c->read.runs[0].status == BREAD_RUN_SUSPENDED) {
-		end_suspended(c);
-	} else {
-		write_wish(c);
-	}
-}
-
-void bread_cancel(struct bread *b, struct bread_str run_id, enum bread_run_status *ret_status,
-	struct bread_op *op)
-{
-	struct cancelling *c;
-
-	*ret_status = BREAD_RUN_RUNNING;
-	bread_op_begin(op, NULL, NULL);
-	if (brd_active_known(b, run_id)) {
-		brd_active_cancel(b, run_id);
-		bread_op_end(op, BREAD_OK, NULL);
-		return;
-	}
-	c = brd_alloc(sizeof(*c));
-	c->b = b;
-	c->op = op;
-	c->ret_status = ret_status;
-	c->id = brd_arena_copy(&c->arena, run_id);
-	c->read.kind = BREAD_READ_RUN;
-	c->read.key = c->id;
-	bread_op_init(&c->read.op, bread_here(b), on_row, c);
-	brd_store_read(b->store, &c->read);
 }
 
 void bread_read(struct bread *b, struct bread_read *r)

@@ -260,7 +260,7 @@ static void stop_leaves(struct node *n)
 		n->ops->cancel(n);
 }
 
-void brd_run_lose(struct run *r, const struct bread_err *why)
+void brd_run_lose(struct run *r, const char *code, const char *text)
 {
 	struct bread_failure f = { 0 };
 
@@ -269,25 +269,26 @@ void brd_run_lose(struct run *r, const struct bread_err *why)
 	r->lost = true;
 	r->cancelled = true;
 	stop_leaves(r->root);
+	brd_tx_abandon(r);
 	brd_choke_drop(r);
 	brd_timer_stop(&r->window_timer);
 	brd_timer_stop(&r->deadline);
-	if (why) {
+	if (code) {
 		f = (struct bread_failure){ .agent_id = r->base.agent_id,
 			.run_id = r->base.run_id,
-			.code = BRD_STR("STORE_FAILED"),
-			.message = brd_arena_copy(&r->arena, brd_str(why->text)),
+			.code = brd_arena_copy(&r->arena, brd_str(code)),
+			.message = brd_arena_copy(&r->arena, brd_str(text)),
 			.timestamp = brd_clock_wall() };
 		r->error = (struct run_error){ f.code, f.message, f.context };
 	}
-	brd_topic_end(r->topic, false, why ? &f : NULL);
-	r->left = !why;
+	brd_topic_end(r->topic, false, code ? &f : NULL);
+	r->left = !code;
 	brd_run_dirty(r);
 }
 
 void brd_run_leave(struct run *r)
 {
-	brd_run_lose(r, NULL);
+	brd_run_lose(r, NULL, NULL);
 }
 
 static bool tree_busy(const struct node *n)
@@ -302,12 +303,25 @@ static bool tree_busy(const struct node *n)
 	return false;
 }
 
+/* What its caller hears of a run that stops here: it goes on elsewhere, unless nothing of it
+ * was written yet. */
+static enum bread_run_status status_of_lost(struct run *r)
+{
+	if (r->left && (!r->fresh || r->tx_done))
+		return BREAD_RUN_RUNNING;
+	if (r->left)
+		r->error = brd_run_error(
+			r, "DRAINING", BRD_STR("the server is going down; try again in a moment"));
+	return BREAD_RUN_FAILED;
+}
+
 static void tell_end(struct run *r)
 {
+	enum bread_run_status status = r->lost ? status_of_lost(r) : r->status;
 	struct bread_outcome o = {
 		.run_id = r->base.run_id,
 		.session_id = r->base.session_id,
-		.status = r->lost ? BREAD_RUN_FAILED : r->status,
+		.status = status,
 		.output = r->output,
 		.files = r->files,
 		.error_code = r->error.code,
@@ -315,7 +329,7 @@ static void tell_end(struct run *r)
 		.error_context = r->error.context,
 	};
 
-	if (r->on_end && !r->left)
+	if (r->on_end)
 		r->on_end(&o, r->arg);
 }
 
@@ -336,7 +350,9 @@ static void end_topic(struct run *r)
 /* Ended for good: all that was decided is committed, nothing is running. */
 void brd_run_check_end(struct run *r)
 {
-	if (r->phase == RUN_ENDED || (!r->lost && (r->phase != RUN_ENDING || r->tx)) || r->flying)
+	if (r->phase == RUN_ENDED || r->flying || r->opening)
+		return;
+	if (!r->lost && (r->phase != RUN_ENDING || r->tx))
 		return;
 	if (r->root && tree_busy(r->root))
 		return;

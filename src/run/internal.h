@@ -25,8 +25,8 @@ void brd_node_free(struct node *n); /* with its children */
 void brd_run_drive(struct run *r); /* until no node is ready */
 void brd_run_dirty(struct run *r); /* settle it at the end of this turn of the loop */
 void brd_run_check_end(struct run *r);
-/* Another owner has it (why NULL), or the store does not work. */
-void brd_run_lose(struct run *r, const struct bread_err *why);
+/* Nothing more is written from here on. code: why, for its caller; NULL: it goes on elsewhere. */
+void brd_run_lose(struct run *r, const char *code, const char *text);
 void brd_run_hold(struct run *r);
 void brd_run_release(struct run *r); /* frees it when nobody holds it */
 void brd_run_free(struct run *r);
@@ -35,12 +35,24 @@ void brd_run_free(struct run *r);
 struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def, struct bread_str id,
         struct bread_str session_id);
 void brd_run_go(struct run *r, int64_t spent_ms); /* the deadline is set, the tree is driven */
-/* Refused before anything was written: its caller is told, and it is gone. */
-void brd_run_refuse(struct run *r, const char *code, const char *message);
+/* Refused before anything was written: its caller is told, and it is gone. context: JSON, or "". */
+void brd_run_refuse(struct run *r, const char *code, const char *message, const char *context);
+/* The rows that make it known: its session, its definition, itself. They borrow from r. */
+#define RUN_ROWS 3
+void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread_run_status status,
+	struct bread_rec recs[RUN_ROWS]);
+void brd_run_begin(struct run *r);  /* its first turn: the user's message, agent:run:start */
+void brd_run_opened(struct run *r); /* nothing of its beginning is under way any more */
+
+/* ---- queue.c ---- */
+
+/* Begins when its session is free (ifBusy; contract C12). interrupt: the others are cancelled. */
+void brd_run_queue(struct run *r, struct bread_str session_tags, bool interrupt);
 
 /* ---- recover.c ---- */
-/* Builds a run that this instance has just taken (row: as it was before) and drives it on. head: its
- * last number by now. done: once, before the first turn; NULL when it could not be read. */
+/* Builds a run that this instance has claimed and just taken (row: as it was before) and drives it
+ * on. head: its last number by now. done: once, before the first turn; NULL when it could not be
+ * read. */
 void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row, int64_t head,
         void (*done)(void *arg, struct run *r), void *arg);
 
@@ -74,6 +86,7 @@ struct bread_str brd_tx_copy(struct run *r, struct bread_str s); /* into the ope
 void brd_tx_hold(struct run *r, struct crumb *c);                /* until it is done */
 void brd_tx_submit(struct run *r);
 void brd_tx_free(struct run_tx *t);
+void brd_tx_abandon(struct run *r); /* one that waits to be tried again */
 size_t brd_tx_bytes(const struct run *r); /* not committed yet */
 
 /* ---- history.c: the session's messages ---- */

@@ -19,6 +19,7 @@ struct taking {
 	struct bread_run_row row;
 	struct agent_def *def;
 	int64_t head;   /* the last number in its log by now */
+	bool claimed;   /* this instance knows that it is about to work on it */
 	bool taken;     /* it is ours already: its checkpoint was claimed */
 	bool cancelled; /* a suspended one is taken up to end */
 	struct bread_read read, nodes;
@@ -30,6 +31,8 @@ struct taking {
 
 static void over(struct taking *t, struct run *r)
 {
+	if (t->claimed)
+		t->env->unclaim(t->env->arg, t->row.id);
 	bread_read_fini(&t->read);
 	bread_read_fini(&t->nodes);
 	brd_agent_def_unref(t->def);
@@ -131,11 +134,14 @@ static void rebuild(struct taking *t, const struct bread_read *messages)
 
 	r->epoch = t->row.epoch + 1;
 	r->input = brd_arena_copy(&r->arena, t->row.input);
-	r->started_wall = t->row.started_at;
+	if (t->row.started_at)
+		r->started_wall = t->row.started_at;
 	r->cancelled = t->row.cancel_requested || t->cancelled;
 	brd_seq_init(&r->seq, t->head);
 	brd_topic_begin(r->topic, t->row.head);
 	before = load_nodes(r, &t->nodes);
+	t->claimed = false;
+	t->env->up(t->env->arg, r);
 	t->done(t->arg, r);
 	t->done = nothing;
 	if (brd_history_load(r, messages, &err)) {
@@ -146,14 +152,19 @@ static void rebuild(struct taking *t, const struct bread_read *messages)
 		return;
 	}
 	brd_history_trim(r, before);
+	if (t->head == 0) { /* it was queued */
+		brd_run_begin(r);
+		return;
+	}
 	if (t->taken)
 		spent = 0; /* the time of a human is not the run's */
 	else if (at_model(r))
 		brd_model_void(r, 0, BRD_STR("RUN_TAKEN_UP"));
 	brd_run_go(r, spent > 0 ? spent : 0);
 	if (!t->taken && !t->cancelled)
-		log_info("run.recover", "run %s was cut short and goes on (step boundary after crumb %lld)",
-		r->id, (long long)t->row.head);
+		log_info("run.recover",
+			"run %s was cut short and goes on (step boundary after crumb %lld)", r->id,
+			(long long)t->row.head);
 }
 
 static void on_messages(struct bread_op *op)
@@ -247,23 +258,28 @@ static void find_definition(struct taking *t)
 static void on_row(struct bread_op *op)
 {
 	struct taking *t = op->arg;
-	enum bread_run_status want = t->cancelled ? BREAD_RUN_SUSPENDED : BREAD_RUN_RUNNING;
+	enum bread_run_status status;
 
 	if (op->code != BREAD_OK || t->read.count == 0) {
 		give_up(t, "its row", op->code != BREAD_OK ? op->err.text : "it is gone");
 		return;
 	}
-	if (t->read.runs[0].status != want) {
+	status = t->read.runs[0].status;
+	if (t->cancelled ? status != BREAD_RUN_SUSPENDED : status > BREAD_RUN_RUNNING) {
 		over(t, NULL); /* it has gone on meanwhile */
 		return;
 	}
 	copy_row(t, t->read.runs);
 	t->head = t->row.head;
-	find_definition(t);
+	t->claimed = t->env->claim(t->env->arg, t->row.id, t->row.session_id, t->loop);
+	if (t->claimed)
+		find_definition(t);
+	else
+		over(t, NULL); /* it is worked on here */
 }
 
-static struct taking *taking_new(struct run_env *env, struct loop *l, const struct bread_run_row *row,
-	void (*done)(void *arg, struct run *r), void *arg)
+static struct taking *taking_new(struct run_env *env, struct loop *l,
+	const struct bread_run_row *row, void (*done)(void *arg, struct run *r), void *arg)
 {
 	struct taking *t = brd_alloc(sizeof(*t));
 
@@ -292,12 +308,12 @@ void brd_run_end_suspended(struct run_env *env, struct loop *l, const struct bre
 	ask(t, &t->read, BREAD_READ_RUN, t->row.id, on_row);
 }
 
-void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row, int64_t head,
-	void (*done)(void *arg, struct run *r), void *arg)
+void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+	int64_t head, void (*done)(void *arg, struct run *r), void *arg)
 {
 	struct taking *t = taking_new(env, l, row, done, arg);
 
-	t->taken = true;
+	t->taken = t->claimed = true;
 	t->head = head;
 	find_definition(t);
 }

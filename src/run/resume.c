@@ -31,12 +31,21 @@ struct resuming {
 	struct crumb *crumb; /* human:resumed */
 	struct timer timer;
 	unsigned looks;
+	bool claimed; /* this instance knows that it is about to work on the run */
 };
 
 static void look(struct resuming *s);
 
+static void unclaim(struct resuming *s)
+{
+	if (s->claimed)
+		s->env->unclaim(s->env->arg, s->run.runs->id);
+	s->claimed = false;
+}
+
 static void over(struct resuming *s, struct run *r, int64_t after, const struct bread_err *err)
 {
+	unclaim(s);
 	s->in.on_claimed(s->in.arg, r, after, err);
 	bread_read_fini(&s->checkpoint);
 	bread_read_fini(&s->run);
@@ -238,16 +247,28 @@ static void on_timer(struct timer *t)
 	look(brd_list_of(t, struct resuming, timer));
 }
 
+/* A sibling's answer is being taken in, or the run is about to end. */
+static void look_again(struct resuming *s)
+{
+	unclaim(s);
+	if (s->looks++ < LOOKS_MAX)
+		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
+	else
+		refuse(s, BREAD_E_BUSY, "RUN_BUSY",
+			"the run is busy with another answer; try again");
+}
+
 static void on_claimed(struct bread_op *op)
 {
 	struct resuming *s = op->arg;
 
-	if (op->code == BREAD_E_CONFLICT && s->looks++ < LOOKS_MAX) {
-		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
+	if (op->code == BREAD_E_CONFLICT) {
+		look_again(s);
 		return;
 	}
 	if (failed(s, op))
 		return;
+	s->claimed = false; /* it is the builder's from here on */
 	brd_run_build(s->env, s->loop, s->run.runs, s->crumb->seq, on_built, s);
 }
 
@@ -268,18 +289,20 @@ static void on_nodes(struct bread_op *op)
 static void on_run(struct bread_op *op)
 {
 	struct resuming *s = op->arg;
+	const struct bread_run_row *run = s->run.runs;
 
 	if (failed(s, op))
 		return;
-	if (s->run.count == 0)
+	if (s->run.count == 0) {
 		not_found(s);
-	else if (s->run.runs->status == BREAD_RUN_SUSPENDED)
+		return;
+	}
+	s->claimed = run->status == BREAD_RUN_SUSPENDED &&
+		     s->env->claim(s->env->arg, run->id, run->session_id, s->loop);
+	if (s->claimed)
 		ask(s, &s->nodes, BREAD_READ_NODES, s->row->run_id, on_nodes);
-	else if (s->looks++ < LOOKS_MAX) /* a sibling's answer is being taken in */
-		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
 	else
-		refuse(s, BREAD_E_BUSY, "RUN_BUSY",
-			"the run is busy with another answer; try again");
+		look_again(s);
 }
 
 static void on_checkpoint(struct bread_op *op)

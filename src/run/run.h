@@ -46,7 +46,12 @@ struct run_env {
 	struct agent_def *(*definition)(void *arg, struct bread_str id, struct bread_str hash);
 	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
 	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error);
+	void (*interrupt)(void *arg, struct bread_str run_id); /* asks that run to end, wherever it is */
 	void (*on_crumb)(void *arg, const struct crumb *c); /* local listeners; NULL: there are none */
+	/* A run of the store is about to be worked on here: false, it is already. Then up, or unclaim. */
+	bool (*claim)(void *arg, struct bread_str id, struct bread_str session_id, struct loop *l);
+	void (*unclaim)(void *arg, struct bread_str id);
+	void (*up)(void *arg, struct run *r);
 	void (*on_gone)(void *arg, struct run *r);          /* its last call: the run is freed after it */
 	void *arg;
 };
@@ -112,8 +117,9 @@ struct run {
 	bool cancelled;      /* somebody asked for it */
 	bool timed_out;
 	bool lost;           /* another owner has it, or the store failed: nothing is written any more */
-	bool left;           /* its caller hears nothing: it goes on elsewhere */
+	bool left;           /* it was lost, and goes on elsewhere */
 	bool fresh;          /* it began here: its row is made by the first transaction */
+	bool opening;        /* reads and writes that come before its first turn are under way */
 	bool wrote_nodes;
 	int calls;           /* callbacks and operations that still hold it */
 
@@ -162,6 +168,7 @@ struct run {
 struct run_start {
 	struct bread_str run_id, input, session_id, session_tags, options, tags;
 	bool new_session; /* the id was made just now: nobody else can have it */
+	enum bread_if_busy if_busy;
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
 };

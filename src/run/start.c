@@ -12,7 +12,7 @@
 struct starting { /* what is needed until the first transaction */
 	struct run *run;
 	struct bread_str session_tags;
-	struct bread_read read;
+	struct bread_read read, checkpoints;
 };
 
 struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def,
@@ -68,36 +68,43 @@ void brd_run_go(struct run *r, int64_t spent_ms)
 	}
 }
 
-void brd_run_refuse(struct run *r, const char *code, const char *message)
+void brd_run_refuse(struct run *r, const char *code, const char *message, const char *context)
 {
 	r->error.code = brd_arena_copy(&r->arena, brd_str(code));
 	r->error.message = brd_arena_copy(&r->arena, brd_str(message));
+	r->error.context = brd_arena_copy(&r->arena, brd_str(context));
 	r->status = BREAD_RUN_FAILED;
 	r->phase = RUN_ENDING;
 	brd_run_dirty(r);
 }
 
-static void add_rows(struct run *r, struct bread_str session_tags)
+void brd_run_opened(struct run *r)
 {
-	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_SESSION);
-	struct buf b;
-	char id[UUID_LEN + 1];
+	r->opening = false;
+	brd_run_dirty(r);
+}
+
+void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread_run_status status,
+	struct bread_rec recs[RUN_ROWS])
+{
 	int64_t now = brd_clock_wall();
 
-	rec->session = (struct bread_session_row){ .id = r->session_id,
+	memset(recs, 0, RUN_ROWS * sizeof(*recs));
+	recs[0].kind = BREAD_REC_SESSION;
+	recs[0].session = (struct bread_session_row){ .id = r->session_id,
 		.created_at = now,
 		.updated_at = now,
-		.tags = session_tags.n ? brd_tx_copy(r, session_tags) : BRD_STR("{}") };
-	rec = brd_tx_add(r, BREAD_REC_DEFINITION);
-	rec->key = brd_str(r->def->hash);
-	rec->value = r->def->json;
-	rec = brd_tx_add(r, BREAD_REC_RUN);
-	rec->run = (struct bread_run_row){
+		.tags = session_tags.n ? session_tags : BRD_STR("{}") };
+	recs[1].kind = BREAD_REC_DEFINITION;
+	recs[1].key = brd_str(r->def->hash);
+	recs[1].value = r->def->json;
+	recs[2].kind = BREAD_REC_RUN;
+	recs[2].run = (struct bread_run_row){
 		.id = r->base.run_id,
 		.root_id = r->base.run_id,
 		.agent_id = r->base.agent_id,
 		.session_id = r->session_id,
-		.status = BREAD_RUN_RUNNING,
+		.status = status,
 		.owner = r->env->owner,
 		.epoch = r->epoch,
 		.definition = brd_str(r->def->hash),
@@ -105,17 +112,24 @@ static void add_rows(struct run *r, struct bread_str session_tags)
 		.options = r->options,
 		.tags = r->tags,
 		.created_at = r->started_wall,
-		.started_at = r->started_wall,
+		.started_at = status == BREAD_RUN_QUEUED ? 0 : r->started_wall,
 	};
+}
+
+static void add_user_message(struct run *r)
+{
+	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_MESSAGE);
+	struct buf b;
+	char id[UUID_LEN + 1];
+
 	brd_uuid7(id);
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_history_input(&b, r->input);
-	rec = brd_tx_add(r, BREAD_REC_MESSAGE);
 	rec->message = (struct bread_message_row){ .id = brd_tx_copy(r, brd_str(id)),
 		.session_id = r->session_id,
 		.role = BRD_STR("user"),
 		.content = brd_tx_copy(r, brd_buf_str(&b)),
-		.timestamp = now };
+		.timestamp = brd_clock_wall() };
 	brd_buf_fini(&b);
 }
 
@@ -128,14 +142,23 @@ static void announce(struct run *r)
 	brd_choke_emit(r, &d);
 }
 
+void brd_run_begin(struct run *r)
+{
+	brd_history_own_input(r);
+	add_user_message(r);
+	announce(r);
+	brd_run_go(r, 0);
+}
+
 static void begin(struct starting *s)
 {
 	struct run *r = s->run;
+	struct bread_rec recs[RUN_ROWS];
 
-	brd_history_own_input(r);
-	add_rows(r, s->session_tags);
-	announce(r);
-	brd_run_go(r, 0);
+	brd_run_rows(r, s->session_tags, BREAD_RUN_RUNNING, recs);
+	for (size_t i = 0; i < RUN_ROWS; i++)
+		*brd_tx_add(r, recs[i].kind) = recs[i];
+	brd_run_begin(r);
 }
 
 static void done(struct starting *s)
@@ -143,8 +166,34 @@ static void done(struct starting *s)
 	struct run *r = s->run;
 
 	bread_read_fini(&s->read);
+	bread_read_fini(&s->checkpoints);
 	free(s);
-	brd_run_release(r);
+	brd_run_opened(r);
+}
+
+static void ask(struct starting *s, struct bread_read *read, enum bread_read_kind kind,
+	struct bread_str key, void (*on_end)(struct bread_op *op))
+{
+	struct run *r = s->run;
+
+	bread_read_fini(read);
+	memset(read, 0, sizeof(*read));
+	read->kind = kind;
+	read->key = key;
+	read->limit = SIZE_MAX / 2;
+	bread_op_init(&read->op, r->loop, on_end, s);
+	brd_store_read(r->env->store, read);
+}
+
+/* true: the run does not begin, because it was left meanwhile or the store gave no answer. */
+static bool stopped(struct starting *s, const struct bread_op *op)
+{
+	if (!s->run->lost && op->code == BREAD_OK)
+		return false;
+	if (!s->run->lost)
+		brd_run_refuse(s->run, "STORE_FAILED", op->err.text, "");
+	done(s);
+	return true;
 }
 
 static void on_messages(struct bread_op *op)
@@ -152,47 +201,66 @@ static void on_messages(struct bread_op *op)
 	struct starting *s = op->arg;
 	struct bread_err err;
 
-	if (op->code != BREAD_OK)
-		brd_run_refuse(s->run, "STORE_FAILED", op->err.text);
-	else if (brd_history_load(s->run, &s->read, &err))
-		brd_run_refuse(s->run, "INTERNAL_ERROR", err.text);
+	if (stopped(s, op))
+		return;
+	if (brd_history_load(s->run, &s->read, &err))
+		brd_run_refuse(s->run, "INTERNAL_ERROR", err.text, "");
 	else
 		begin(s);
+	done(s);
+}
+
+/* With whom the session is busy; a run that waits for a human is named with its question. */
+static void refuse_busy(struct starting *s)
+{
+	struct run *r = s->run;
+	const struct bread_run_row *with = s->read.runs;
+	char text[600], context[600];
+	int n;
+
+	n = snprintf(context, sizeof(context), "{\"runId\":\"%.*s\"", BRD_ARG(with->id));
+	if (s->checkpoints.count) {
+		struct bread_str id = s->checkpoints.checkpoints->id;
+
+		snprintf(text, sizeof(text),
+			"Session \"%.*s\" is busy with run %.*s, which waits for an answer to "
+			"checkpoint %.*s; answer it, or cancel the run",
+			BRD_ARG(r->session_id), BRD_ARG(with->id), BRD_ARG(id));
+		snprintf(context + n, sizeof(context) - (size_t)n, ",\"checkpointId\":\"%.*s\"}",
+			BRD_ARG(id));
+	} else {
+		snprintf(text, sizeof(text),
+			"Session \"%.*s\" is busy with run %.*s; wait for it, or cancel it",
+			BRD_ARG(r->session_id), BRD_ARG(with->id));
+		snprintf(context + n, sizeof(context) - (size_t)n, "}");
+	}
+	brd_run_refuse(r, "SESSION_BUSY", text, context);
+}
+
+static void on_checkpoints(struct bread_op *op)
+{
+	struct starting *s = op->arg;
+
+	if (stopped(s, op))
+		return;
+	refuse_busy(s);
 	done(s);
 }
 
 static void on_active(struct bread_op *op)
 {
 	struct starting *s = op->arg;
-	char text[300];
 
-	if (op->code == BREAD_OK && s->read.count == 0) {
-		bread_read_fini(&s->read);
-		s->read.kind = BREAD_READ_MESSAGES;
-		s->read.limit = SIZE_MAX / 2;
-		bread_op_init(&s->read.op, s->run->loop, on_messages, s);
-		brd_store_read(s->run->env->store, &s->read);
+	if (stopped(s, op))
 		return;
-	}
-	if (op->code != BREAD_OK) {
-		brd_run_refuse(s->run, "STORE_FAILED", op->err.text);
+	if (s->read.count == 0) {
+		ask(s, &s->read, BREAD_READ_MESSAGES, s->run->session_id, on_messages);
+	} else if (s->read.runs->status == BREAD_RUN_SUSPENDED) {
+		ask(s, &s->checkpoints, BREAD_READ_CHECKPOINTS, s->read.runs->id, on_checkpoints);
 	} else {
-		snprintf(text, sizeof(text),
-			"Session \"%.*s\" is busy with run %.*s; wait for it, or cancel it",
-			BRD_ARG(s->run->session_id), BRD_ARG(s->read.runs[0].id));
-		brd_run_refuse(s->run, "SESSION_BUSY", text);
+		refuse_busy(s);
+		done(s);
 	}
-	done(s);
-}
-
-static void ask_session(struct starting *s)
-{
-	struct run *r = s->run;
-
-	s->read.kind = BREAD_READ_ACTIVE;
-	s->read.key = r->session_id;
-	bread_op_init(&s->read.op, r->loop, on_active, s);
-	brd_store_read(r->env->store, &s->read);
 }
 
 /* An object from outside as one line; empty when it is none. */
@@ -215,7 +283,7 @@ struct run *brd_run_new(
 	struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *in)
 {
 	struct run *r = brd_run_make(env, l, def, in->run_id, in->session_id);
-	struct starting *s = brd_alloc(sizeof(*s));
+	struct starting *s;
 
 	r->fresh = true;
 	r->epoch = 1;
@@ -224,16 +292,22 @@ struct run *brd_run_new(
 	r->tags = compact(&r->arena, in->tags);
 	r->on_end = in->on_end;
 	r->arg = in->arg;
+	r->opening = true;
 	brd_topic_begin(r->topic, 0);
 	atomic_fetch_add_explicit(&env->counts->started, 1, memory_order_relaxed);
+	if (!in->new_session && in->if_busy != BREAD_BUSY_REJECT) {
+		brd_run_queue(r, compact(&r->arena, in->session_tags),
+			in->if_busy == BREAD_BUSY_INTERRUPT);
+		return r;
+	}
+	s = brd_alloc(sizeof(*s));
 	s->run = r;
 	s->session_tags = compact(&r->arena, in->session_tags);
-	brd_run_hold(r);
 	if (in->new_session) {
 		begin(s);
 		done(s);
 	} else {
-		ask_session(s);
+		ask(s, &s->read, BREAD_READ_ACTIVE, r->session_id, on_active);
 	}
 	return r;
 }

@@ -7,15 +7,17 @@
  * it holds, and from its own arena.
  *
  * A conflict means that another owner has the run: it stops here, without a word
- * (contract C1). Any other failure is tried again for some seconds; after that
- * its caller is told STORE_FAILED, and the run stays in the store, to be taken up. */
+ * (contract C1); in the first one, that the run cannot begin: its caller is told why.
+ * Any other failure is tried again for some seconds; after that its caller is told
+ * STORE_FAILED, and the run stays in the store, to be taken up. */
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "run/internal.h"
 
-#define TRIES_MAX 5
+#define TRIES_MAX 7
+#define AGAIN_MS 50 /* twice as long each time: over six seconds in all */
 
 static void on_committed(struct bread_op *op);
 
@@ -129,29 +131,52 @@ static void try_again(struct timer *timer)
 	brd_run_release(r);
 }
 
+void brd_tx_abandon(struct run *r)
+{
+	if (!brd_timer_active(&r->again))
+		return;
+	brd_timer_stop(&r->again);
+	brd_tx_free(r->flying);
+	r->flying = NULL;
+	brd_run_release(r);
+}
+
+/* What was tried before may have been done after all: then it is our own row that is in the way,
+ * and the run is found and taken up as one that nobody works on. */
+static void on_conflict(struct run *r, const struct run_tx *t)
+{
+	const struct bread_err *e = &t->tx.op.err;
+
+	if (t->first && !r->store_tries) {
+		brd_run_lose(r, e->name[0] ? e->name : "RUN_EXISTS", e->text);
+		return;
+	}
+	log_warn("run.lost", "run %s has another owner now; this process stops working on it",
+		r->id);
+	brd_run_lose(r, NULL, NULL);
+}
+
 /* true: it is tried again later. */
-static bool on_trouble(struct run *r, struct run_tx *t)
+static bool on_trouble(struct run *r, const struct run_tx *t)
 {
 	const struct bread_err *e = &t->tx.op.err;
 
 	if (t->tx.op.code == BREAD_E_CONFLICT) {
-		log_warn("run.lost",
-			"run %s has another owner now; this process stops working on it", r->id);
-		brd_run_lose(r, NULL);
+		on_conflict(r, t);
 		return false;
 	}
-	if (r->store_tries++ < TRIES_MAX) {
+	if (r->store_tries < TRIES_MAX) {
 		log_warn("run.store", "run %s could not be written (%s); trying again", r->id,
 			e->text);
 		brd_run_hold(r);
-		brd_timer_start(&r->again, r->loop, 100 << (2 * r->store_tries), try_again);
+		brd_timer_start(&r->again, r->loop, AGAIN_MS << r->store_tries++, try_again);
 		return true;
 	}
 	log_error("run.store",
 		"run %s could not be written and stops here (%s); it is taken up when the store "
 		"works",
 		r->id, e->text);
-	brd_run_lose(r, e);
+	brd_run_lose(r, "STORE_FAILED", e->text);
 	return false;
 }
 
@@ -165,8 +190,10 @@ static void on_committed(struct bread_op *op)
 		return;
 	}
 	r->flying = NULL;
-	r->store_tries = 0;
-	r->tx_done = t->number;
+	if (op->code == BREAD_OK) {
+		r->store_tries = 0;
+		r->tx_done = t->number;
+	}
 	if (!r->lost) {
 		brd_choke_release(r);
 		launch_all(t);

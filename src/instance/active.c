@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The runs that this instance works on.
+ *
+ * Each has an entry under its id: from before its first row, or from before it is
+ * taken up, until it is gone. So nothing is taken up twice, and nothing that is
+ * about to live here looks dead to a scan. Other threads reach a run by its id alone,
+ * through a post to its loop. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "instance/internal.h"
+
+/* Under the lock. */
+static void entry_link(struct bread *b, struct active *a)
+{
+	brd_map_put(&b->active, brd_str(a->id), a);
+	if (!brd_map_get(&b->sessions, brd_str(a->session_id)))
+		brd_map_put(&b->sessions, brd_str(a->session_id), a);
+	b->active_count++;
+}
+
+static void entry_unlink(struct bread *b, struct active *a)
+{
+	brd_map_del(&b->active, brd_str(a->id));
+	if (brd_map_get(&b->sessions, brd_str(a->session_id)) == a)
+		brd_map_del(&b->sessions, brd_str(a->session_id));
+	b->active_count--;
+}
+
+struct active *brd_active_new(struct bread_str id, struct bread_str session, struct loop *l)
+{
+	struct active *a = brd_alloc(sizeof(*a));
+
+	snprintf(a->id, sizeof(a->id), "%.*s", BRD_ARG(id));
+	snprintf(a->session_id, sizeof(a->session_id), "%.*s", BRD_ARG(session));
+	a->loop = l;
+	return a;
+}
+
+static int over_cap(struct bread *b, struct bread_err *err)
+{
+	int64_t max = b->conf.concurrency.max;
+
+	if (!max || (int64_t)b->active_count < max)
+		return 0;
+	brd_fail_as(err, BREAD_E_BUSY, "CONCURRENCY_LIMIT", "bread",
+		"Max concurrency reached (%lld)", (long long)max);
+	if (err)
+		snprintf(err->context, sizeof(err->context), "{\"inFlight\":%zu,\"max\":%lld}",
+			b->active_count, (long long)max);
+	return BREAD_E_BUSY;
+}
+
+int brd_active_room(struct bread *b, struct bread_err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = over_cap(b, err);
+	pthread_mutex_unlock(&b->lock);
+	return r;
+}
+
+static int session_busy(struct bread_err *err, const struct active *a, const struct active *with)
+{
+	brd_fail_as(err, BREAD_E_CONFLICT, "SESSION_BUSY", "bread",
+		"Session \"%s\" is busy with run %s; wait for it, or cancel it", a->session_id,
+		with->id);
+	if (err)
+		snprintf(err->context, sizeof(err->context), "{\"runId\":\"%s\"}", with->id);
+	return BREAD_E_CONFLICT;
+}
+
+int brd_active_reserve(struct bread *b, struct active *a, bool alone, struct bread_err *err)
+{
+	struct active *with;
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	with = alone ? brd_map_get(&b->sessions, brd_str(a->session_id)) : NULL;
+	r = over_cap(b, err);
+	if (!r && brd_map_get(&b->active, brd_str(a->id)))
+		r = brd_fail_as(err, BREAD_E_CONFLICT, "RUN_EXISTS", "bread",
+			"run %s exists already", a->id);
+	else if (!r && with)
+		r = session_busy(err, a, with);
+	if (!r)
+		entry_link(b, a);
+	pthread_mutex_unlock(&b->lock);
+	return r;
+}
+
+/* ---- what runs say of themselves (run_env) ---- */
+
+bool brd_active_claim(void *arg, struct bread_str id, struct bread_str session, struct loop *l)
+{
+	struct bread *b = arg;
+	struct active *a = brd_active_new(id, session, l);
+	bool known;
+
+	pthread_mutex_lock(&b->lock);
+	known = brd_map_get(&b->active, id);
+	if (!known)
+		entry_link(b, a);
+	pthread_mutex_unlock(&b->lock);
+	if (known)
+		free(a);
+	return !known;
+}
+
+static void drop(struct bread *b, struct bread_str id)
+{
+	struct active *a;
+
+	pthread_mutex_lock(&b->lock);
+	a = brd_map_get(&b->active, id);
+	if (a)
+		entry_unlink(b, a);
+	pthread_mutex_unlock(&b->lock);
+	free(a);
+}
+
+void brd_active_unclaim(void *arg, struct bread_str id)
+{
+	drop(arg, id);
+}
+
+void brd_active_up(void *arg, struct run *r)
+{
+	struct bread *b = arg;
+	struct active *a;
+
+	pthread_mutex_lock(&b->lock);
+	a = brd_map_get(&b->active, r->base.run_id);
+	brd_assert(a && !a->run);
+	a->run = r;
+	pthread_mutex_unlock(&b->lock);
+	if (b->leaving)
+		brd_run_leave(r);
+}
+
+void brd_active_gone(void *arg, struct run *r)
+{
+	struct bread *b = arg;
+
+	drop(b, r->base.run_id);
+	if (!r->lost && r->status == BREAD_RUN_SUSPENDED && !b->stopping)
+		brd_cancel_suspended(b, r->base.run_id, r->cancelled);
+}
+
+/* ---- looking ---- */
+
+bool brd_active_known(struct bread *b, struct bread_str run_id)
+{
+	bool known;
+
+	pthread_mutex_lock(&b->lock);
+	known = brd_map_get(&b->active, run_id);
+	pthread_mutex_unlock(&b->lock);
+	return known;
+}
+
+size_t brd_active_count(struct bread *b)
+{
+	size_t n;
+
+	pthread_mutex_lock(&b->lock);
+	n = b->active_count;
+	pthread_mutex_unlock(&b->lock);
+	return n;
+}
+
+void brd_active_place(struct bread *b, int n)
+{
+	pthread_mutex_lock(&b->lock);
+	b->active_count += (size_t)n;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- a call on a run's own loop, by its id ---- */
+
+struct errand {
+	struct post post;
+	struct bread *b;
+	void (*fn)(struct run *r);
+	void (*missed)(
+		struct bread *b, struct bread_str run_id); /* it has gone meanwhile; or NULL */
+	char id[UUID_MAX];
+};
+
+static void run_errand(struct post *p)
+{
+	struct errand *e = brd_list_of(p, struct errand, post);
+	struct active *a;
+	struct run *r = NULL;
+
+	pthread_mutex_lock(&e->b->lock);
+	a = brd_map_get(&e->b->active, brd_str(e->id));
+	if (a)
+		r = a->run;
+	pthread_mutex_unlock(&e->b->lock);
+	if (r)
+		e->fn(r);
+	else if (e->missed)
+		e->missed(e->b, brd_str(e->id));
+	free(e);
+}
+
+/* Under the lock. */
+static void send(struct bread *b, const struct active *a, void (*fn)(struct run *r),
+	void (*missed)(struct bread *b, struct bread_str run_id))
+{
+	struct errand *e = brd_alloc(sizeof(*e));
+
+	e->post.run = run_errand;
+	e->b = b;
+	e->fn = fn;
+	e->missed = missed;
+	memcpy(e->id, a->id, sizeof(e->id));
+	brd_loop_post(a->loop, &e->post);
+}
+
+void brd_active_each(struct bread *b, void (*fn)(struct run *r))
+{
+	struct map_slot *slot;
+
+	pthread_mutex_lock(&b->lock);
+	for (size_t at = 0; brd_map_next(&b->active, &at, &slot);)
+		send(b, slot->value, fn, NULL);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool brd_active_cancel(struct bread *b, struct bread_str run_id)
+{
+	struct active *a;
+	bool live;
+
+	pthread_mutex_lock(&b->lock);
+	a = brd_map_get(&b->active, run_id);
+	live = a && a->run;
+	if (live)
+		send(b, a, brd_run_cancel, brd_cancel_ask);
+	pthread_mutex_unlock(&b->lock);
+	return live;
+}

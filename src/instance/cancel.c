@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Cancelling, wherever the run is (contract C10).
+ *
+ * Live here: its loop is told. Suspended: it is taken up here, to end. Elsewhere:
+ * the wish is written into its row, where its owner looks for it. A run may go from
+ * one to the other meanwhile, so it is looked at again until one of them has
+ * heard the wish: after the wish is written it is looked at once more, and who suspends
+ * a run looks at its row once that is committed; whichever is second sees the
+ * other. */
+#include <stdlib.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "instance/internal.h"
+
+#define LOOK_AGAIN_MS 10
+#define LOOKS_MAX 200 /* 2 s */
+
+struct cancelling {
+	struct bread *b;
+	struct loop *loop;
+	struct bread_op *op; /* NULL: nobody waits for it */
+	enum bread_run_status *ret_status;
+	struct arena arena;
+	struct bread_str id;
+	struct bread_read read;
+	struct bread_tx tx;
+	struct bread_rec rec;
+	struct timer timer;
+	unsigned looks;
+	bool wished; /* it is in the run's row */
+};
+
+static void end(struct cancelling *c, enum bread_code code, const struct bread_err *err)
+{
+	if (c->op)
+		bread_op_end(c->op, code, err);
+	bread_read_fini(&c->read);
+	brd_arena_fini(&c->arena);
+	free(c);
+}
+
+static void look(struct cancelling *c);
+
+static void on_timer(struct timer *t)
+{
+	look(brd_list_of(t, struct cancelling, timer));
+}
+
+static void look_again(struct cancelling *c)
+{
+	if (c->looks++ < LOOKS_MAX)
+		brd_timer_start(&c->timer, c->loop, LOOK_AGAIN_MS, on_timer);
+	else
+		end(c, BREAD_OK, NULL); /* whoever has it finds the wish in its row */
+}
+
+static void on_woken(void *arg, struct run *r)
+{
+	struct cancelling *c = arg;
+
+	if (r)
+		end(c, BREAD_OK, NULL);
+	else
+		look_again(c); /* it goes on, or somebody else works on it */
+}
+
+static void on_wish(struct bread_op *op)
+{
+	struct cancelling *c = op->arg;
+
+	if (op->code != BREAD_OK) {
+		end(c, op->code, &op->err);
+		return;
+	}
+	c->wished = true;
+	look(c);
+}
+
+static void write_wish(struct cancelling *c)
+{
+	c->rec = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
+	c->rec.run.id = c->id;
+	c->tx.recs = &c->rec;
+	c->tx.count = 1;
+	bread_op_init(&c->tx.op, c->loop, on_wish, c);
+	brd_store_commit(c->b->store, &c->tx);
+}
+
+static void not_found(struct cancelling *c)
+{
+	struct bread_err err;
+
+	brd_fail_as(&err, BREAD_E_NOT_FOUND, "RUN_NOT_FOUND", "bread",
+		"Run not found or not cancelable");
+	end(c, BREAD_E_NOT_FOUND, &err);
+}
+
+static void ended_before(struct cancelling *c, enum bread_run_status status)
+{
+	struct bread_err err;
+
+	if (c->ret_status)
+		*c->ret_status = status;
+	brd_fail_as(&err, BREAD_E_CONFLICT, "RUN_ENDED", "bread", "the run has ended before: %s",
+		brd_run_status_name(status));
+	end(c, BREAD_E_CONFLICT, &err);
+}
+
+static void on_row(struct bread_op *op)
+{
+	struct cancelling *c = op->arg;
+	const struct bread_run_row *row = c->read.runs;
+
+	if (op->code != BREAD_OK)
+		end(c, op->code, &op->err);
+	else if (c->read.count == 0)
+		not_found(c);
+	else if (brd_run_ended(row->status) && c->wished)
+		end(c, BREAD_OK, NULL);
+	else if (brd_run_ended(row->status))
+		ended_before(c, row->status);
+	else if (row->status == BREAD_RUN_SUSPENDED)
+		brd_run_end_suspended(&c->b->env, c->loop, row, on_woken, c);
+	else if (!c->wished)
+		write_wish(c);
+	else if (brd_active_known(c->b, c->id))
+		look_again(c); /* it is just being taken up here */
+	else
+		end(c, BREAD_OK, NULL);
+}
+
+static void look(struct cancelling *c)
+{
+	if (brd_active_cancel(c->b, c->id)) {
+		end(c, BREAD_OK, NULL);
+		return;
+	}
+	bread_read_fini(&c->read);
+	memset(&c->read, 0, sizeof(c->read));
+	c->read.kind = BREAD_READ_RUN;
+	c->read.key = c->id;
+	bread_op_init(&c->read.op, c->loop, on_row, c);
+	brd_store_read(c->b->store, &c->read);
+}
+
+static struct cancelling *cancelling_new(struct bread *b, struct bread_str run_id)
+{
+	struct cancelling *c = brd_alloc(sizeof(*c));
+
+	c->b = b;
+	c->loop = bread_here(b);
+	c->id = brd_arena_copy(&c->arena, run_id);
+	return c;
+}
+
+void bread_cancel(struct bread *b, struct bread_str run_id, enum bread_run_status *ret_status,
+	struct bread_op *op)
+{
+	struct cancelling *c = cancelling_new(b, run_id);
+
+	*ret_status = BREAD_RUN_RUNNING;
+	bread_op_begin(op, NULL, NULL);
+	c->op = op;
+	c->ret_status = ret_status;
+	look(c);
+}
+
+void brd_cancel_ask(struct bread *b, struct bread_str run_id)
+{
+	look(cancelling_new(b, run_id));
+}
+
+/* ---- a run that has just been suspended ---- */
+
+static void on_suspended_row(struct bread_op *op)
+{
+	struct cancelling *c = op->arg;
+
+	if (op->code == BREAD_OK && c->read.count && c->read.runs->cancel_requested)
+		look(c);
+	else
+		end(c, op->code, &op->err);
+}
+
+void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
+{
+	struct cancelling *c = cancelling_new(b, run_id);
+
+	if (wished) {
+		look(c);
+		return;
+	}
+	c->read.kind = BREAD_READ_RUN;
+	c->read.key = c->id;
+	bread_op_init(&c->read.op, c->loop, on_suspended_row, c);
+	brd_store_read(b->store, &c->read);
+}
