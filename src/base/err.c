@@ -17,6 +17,21 @@
 
 static _Thread_local const char *context;
 
+/* Pieces of a text may come from a peer, or were cut by who put them together: what
+ * is left of a character becomes a question mark, so that an error is UTF-8. */
+static void scrub(char *z)
+{
+	size_t n = strlen(z), len;
+
+	for (; n; z += len, n -= len) {
+		len = brd_utf8_char(z, n, NULL);
+		if (len)
+			continue;
+		*z = '?';
+		len = 1;
+	}
+}
+
 static void copy_cut(char *to, size_t cap, const char *from)
 {
 	struct bread_str s = brd_str(from);
@@ -25,6 +40,7 @@ static void copy_cut(char *to, size_t cap, const char *from)
 	if (n)
 		memmove(to, s.p, n);
 	to[n] = 0;
+	scrub(to);
 }
 
 __attribute__((format(printf, 5, 0))) static int fail(struct bread_err *err, enum bread_code code,

@@ -115,6 +115,16 @@ static void a_failed_assertion_says_what_was_at_work(void **state)
 	assert_non_null(strstr(text, "run r1, node agent.0"));
 }
 
+static void broken_characters_become_question_marks(void **state)
+{
+	struct bread_err err;
+
+	brd_fail(&err, BREAD_E_INVALID, "wh\xff", "a key \"%.2s\" and \xed\xa0\x80.",
+		"\xe3\x9a\x84");
+	assert_string_equal(err.text, "a key \"??\" and ???.");
+	assert_string_equal(err.where, "wh?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +137,7 @@ int main(void)
 		cmocka_unit_test(codes_have_names),
 		cmocka_unit_test(the_version_has_three_numbers),
 		cmocka_unit_test(a_failed_assertion_says_what_was_at_work),
+		cmocka_unit_test(broken_characters_become_question_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
