@@ -179,9 +179,10 @@ static void on_silence(struct timer *t)
 	bread_op_cancel(&x->http_op);
 }
 
+/* An entry's own setting is nearer than that of all. */
 static int64_t pick(int64_t asked, int64_t entry, int64_t dflt)
 {
-	return asked ? asked : entry ? entry : dflt;
+	return entry ? entry : asked ? asked : dflt;
 }
 
 static int64_t first_byte_ms(const struct exchange *x)

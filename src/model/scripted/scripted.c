@@ -18,6 +18,8 @@
 #include "model/scripted/record.h"
 
 #define BURST 256
+#define FIRST_BYTE_MS 60000
+#define SILENCE_MS 120000
 
 struct scripted {
 	struct bread_model model;
@@ -36,6 +38,8 @@ struct play {
 	bool paused, due;          /* due: the timer fired while it was paused */
 	bool loading;              /* within a load */
 	bool withdrawn;            /* a load of tool input: its call is never made */
+	bool spoken;               /* something was said */
+	bool overdue;              /* the timer stands for the end of the caller's patience */
 	int64_t done, t0_us;       /* of the load */
 };
 
@@ -45,6 +49,7 @@ static void on_event(void *arg, const struct bread_event *ev)
 {
 	struct play *p = arg;
 
+	p->spoken |= ev->kind != BREAD_EV_START;
 	if (!p->call->op.canceled || ev->kind == BREAD_EV_ERROR)
 		p->call->on_event(p->call, ev);
 }
@@ -78,13 +83,26 @@ static void on_cancel(struct bread_op *op, void *by)
 	/* on the next timer, not in here: the cancel may come out of an event */
 	p->plan.count = 0;
 	p->at = 0;
-	p->paused = false;
+	p->paused = p->overdue = false;
 	brd_timer_start(&p->timer, op->loop, 0, on_timer);
+}
+
+/* How long the caller waits for something to be said: the same watchdogs as over
+ * a network (contract C21), so that a script can try them. */
+static int64_t patience(const struct play *p)
+{
+	const struct bread_model_request *req = p->call->req;
+	int64_t ms = p->spoken ? req->silence_ms : req->first_byte_ms;
+
+	return ms > 0 ? ms : p->spoken ? SILENCE_MS : FIRST_BYTE_MS;
 }
 
 static void wait(struct play *p, int64_t ms)
 {
-	brd_timer_start(&p->timer, p->call->op.loop, ms, on_timer);
+	int64_t longest = patience(p);
+
+	p->overdue = ms > longest;
+	brd_timer_start(&p->timer, p->call->op.loop, p->overdue ? longest : ms, on_timer);
 }
 
 static void end_block(struct play *p)
@@ -247,8 +265,10 @@ static void play(struct play *p)
 			wait(p, 0);
 			return;
 		}
-		if (a->act == ACT_HANG)
+		if (a->act == ACT_HANG) {
+			wait(p, INT64_MAX);
 			return;
+		}
 		if (a->act == ACT_ERROR) {
 			fail(p, a->fault);
 			return;
@@ -275,7 +295,15 @@ static void on_timer(struct timer *t)
 	struct play *p = brd_list_of(t, struct play, timer);
 
 	p->due = p->paused;
-	if (!p->paused)
+	if (p->paused)
+		return;
+	if (p->overdue)
+		fail(p, (struct fault){ .kind = BREAD_FAULT_TIMEOUT,
+				.retryable = true,
+				.retry_after_ms = -1,
+				.text = p->spoken ? BRD_STR("the model fell silent")
+						  : BRD_STR("the model did not begin to answer") });
+	else
 		play(p);
 }
 
