@@ -36,6 +36,7 @@ static void end(struct cancelling *c, enum bread_code code, const struct bread_e
 		bread_op_end(c->op, code, err);
 	bread_read_fini(&c->read);
 	brd_arena_fini(&c->arena);
+	atomic_fetch_sub(&c->b->cancelling, 1);
 	free(c);
 }
 
@@ -148,6 +149,7 @@ static struct cancelling *cancelling_new(struct bread *b, struct bread_str run_i
 	struct cancelling *c = brd_alloc(sizeof(*c));
 
 	c->b = b;
+	atomic_fetch_add(&b->cancelling, 1);
 	c->loop = bread_here(b);
 	c->id = brd_arena_copy(&c->arena, run_id);
 	return c;

@@ -16,6 +16,7 @@ int bread_new(struct bread **ret, struct bread_err *err)
 	brd_list_init(&b->providers);
 	brd_list_init(&b->formats);
 	brd_list_init(&b->listeners);
+	brd_list_init(&b->subscriptions);
 	pthread_mutex_init(&b->lock, NULL);
 	brd_uuid7(b->owner);
 	b->env.owner = brd_str(b->owner);
@@ -93,7 +94,7 @@ static void turn_until(struct bread *b, bool (*done)(struct bread *b), int64_t w
 
 static bool all_gone(struct bread *b)
 {
-	return brd_active_count(b) == 0;
+	return brd_active_count(b) == 0 && atomic_load(&b->cancelling) == 0;
 }
 
 void bread_stop(struct bread *b, int64_t wait_ms)
@@ -115,6 +116,9 @@ void bread_free(struct bread *b)
 	if (!b)
 		return;
 	bread_stop(b, 0);
+	brd_loops_join(b);
+	brd_subscriptions_end(b);
+	brd_loops_settle(b, 5000);
 	brd_loops_close(b);
 	brd_instance_close_parts(b);
 	brd_registry_fini(b);

@@ -69,6 +69,7 @@ struct bread {
 	size_t loop_count, threads_started;
 	bool started, stopping;
 	_Atomic bool leaving; /* what comes to life leaves at once */
+	_Atomic size_t cancelling; /* wishes that are under way; see cancel.c */
 	bool alone; /* takes up no run of another owner */
 
 	struct bread_store *store;
@@ -79,7 +80,7 @@ struct bread {
 	struct run_counts counts;
 
 	pthread_mutex_t lock; /* of what follows */
-	struct list agents, providers, formats, listeners;
+	struct list agents, providers, formats, listeners, subscriptions;
 	struct map active, sessions; /* run id, session id -> struct active */
 	size_t active_count, starting;
 
@@ -100,7 +101,13 @@ void brd_instance_close_parts(struct bread *b);
 
 /* ---- loops.c ---- */
 int brd_loops_open(struct bread *b, struct bread_err *err);
+void brd_loops_join(struct bread *b); /* their threads end */
+/* All of them are turned here until no operation is under way. */
+void brd_loops_settle(struct bread *b, int64_t wait_ms);
 void brd_loops_close(struct bread *b);
+
+/* ---- subscribe.c ---- */
+void brd_subscriptions_end(struct bread *b); /* after the threads have ended: all are told */
 
 /* ---- active.c ---- */
 struct active *brd_active_new(struct bread_str id, struct bread_str session, struct loop *l);
