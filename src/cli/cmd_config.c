@@ -33,13 +33,13 @@ static int run_reference(struct cli_args *a)
 
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_buf_addz(&b, "# bread.yaml\n\n");
-	brd_conf_reference(brd_instance_fields, brd_instance_field_count, "", &b);
+	brd_conf_reference(brd_instance_fields, brd_instance_field_count, "", true, &b);
 	brd_buf_addz(&b, "\n## server\n\n");
-	brd_conf_reference(brd_server_fields, brd_server_field_count, "server", &b);
+	brd_conf_reference(brd_server_fields, brd_server_field_count, "server", true, &b);
 	brd_buf_addz(&b, "\n# agents/ID/agent.yaml\n\n");
-	brd_conf_reference(brd_agent_fields, brd_agent_field_count, "", &b);
+	brd_conf_reference(brd_agent_fields, brd_agent_field_count, "", false, &b);
 	brd_buf_addz(&b, "\n# agents/ID/tools/NAME.yaml\n\n");
-	brd_conf_reference(brd_tool_fields, brd_tool_field_count, "", &b);
+	brd_conf_reference(brd_tool_fields, brd_tool_field_count, "", false, &b);
 	fwrite(b.data, 1, b.len, stdout);
 	brd_buf_fini(&b);
 	return EXIT_DONE;

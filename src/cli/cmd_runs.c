@@ -295,6 +295,7 @@ static int run_cancel(struct cli_args *a)
 	if (r)
 		return r;
 	r = cancel(b, a->words[0]);
+	bread_stop(b, 5000); /* a run that waited for a human is ended here */
 	cli_close(&p, b);
 	return r;
 }

@@ -32,7 +32,7 @@ static bool take_tags(struct cli_args *a, struct tag *ret, size_t *ret_n)
 	return true;
 }
 
-static bool tagged(struct jval tags, const struct tag *want, size_t n, struct arena *a)
+static bool tagged(struct jval tags, const struct tag *want, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!brd_json_iss(brd_json_gets(tags, want[i].key), want[i].value))
@@ -82,7 +82,7 @@ static void add_page(struct listing *l, const struct bread_read *r)
 		struct jval tags = { 0 };
 
 		brd_json_parse(&a, s->tags, 0, &tags, NULL);
-		if (tagged(tags, l->tags, l->tag_count, &a)) {
+		if (tagged(tags, l->tags, l->tag_count)) {
 			l->found++;
 			if (l->json)
 				add_json(&l->out, s);

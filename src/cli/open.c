@@ -32,7 +32,7 @@ static void on_fault(const struct bread_err *err, void *arg)
 static void set_log(const struct project *p)
 {
 	struct arena a = { 0 };
-	struct jval log = brd_json_get(p->doc.root, "log");
+	struct jval log = brd_json_get(p->config, "log");
 	enum log_level level;
 
 	if (brd_log_level_named(brd_json_str(brd_json_get(log, "level"), &a), &level))

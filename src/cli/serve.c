@@ -60,7 +60,7 @@ static struct bread_str server_part(struct cli_args *a, const struct project *p)
 		bool number;
 	} over[] = { { "port", "port", true }, { "host", "host", false },
 		{ "idle-timeout", "idleTimeout", true } };
-	struct jval v = brd_json_get(p->doc.root, "server");
+	struct jval v = brd_json_get(p->config, "server");
 	struct bread_str text;
 	struct buf b;
 	struct jsonw w;

@@ -86,7 +86,7 @@ void cli_terminal(struct bread *b, bool trace)
 
 bool cli_terminal_wanted(const struct project *p, bool *ret_trace)
 {
-	struct jval v = brd_json_get(p->doc.root, "transport");
+	struct jval v = brd_json_get(p->config, "transport");
 
 	*ret_trace = brd_json_bool(brd_json_get(v, "trace"), false);
 	return brd_json_is(v, "stdout") || brd_json_is(brd_json_get(v, "type"), "stdout");

@@ -246,16 +246,15 @@ int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, vo
 		out, base, given);
 }
 
-/* Room for the struct that the fields describe, and more. */
-static size_t span(const struct conf_field *fields, size_t n)
+size_t brd_conf_span(const struct conf_field *fields, size_t n)
 {
 	size_t most = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t end =
-			fields[i].offset +
-			(fields[i].type == CONF_GROUP ? span(fields[i].sub, fields[i].sub_count)
-						      : 64);
+		size_t end = fields[i].offset +
+			     (fields[i].type == CONF_GROUP
+					     ? brd_conf_span(fields[i].sub, fields[i].sub_count)
+					     : 64);
 
 		most = end > most ? end : most;
 	}
@@ -269,8 +268,8 @@ unsigned brd_conf_check(const struct conf_field *fields, size_t n, struct jval o
 	struct bread_err err = { 0 };
 	struct reader rd = { .doc = doc, .arena = &a, .err = &err, .heard = heard, .arg = arg };
 
-	told(&rd,
-		read_group(&rd, fields, n, obj, brd_arena_alloc(&a, span(fields, n)), base, true));
+	told(&rd, read_group(&rd, fields, n, obj, brd_arena_alloc(&a, brd_conf_span(fields, n)),
+			  base, true));
 	brd_arena_fini(&a);
 	return rd.faults;
 }

@@ -53,6 +53,8 @@ int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, vo
 typedef void conf_heard(const struct bread_err *err, void *arg);
 unsigned brd_conf_check(const struct conf_field *fields, size_t n, struct jval obj,
         const struct yaml_doc *doc, const char *base, conf_heard *heard, void *arg);
+/* Bytes that hold the struct that the fields describe, and more. */
+size_t brd_conf_span(const struct conf_field *fields, size_t n);
 
 /* Overrides from the environment: BREAD_SERVER_PORT for key "server.port". */
 int brd_conf_env(const struct conf_field *fields, size_t n, void *out, const char *base,
@@ -62,5 +64,6 @@ int brd_conf_env(const struct conf_field *fields, size_t n, void *out, const cha
 __attribute__((format(printf, 5, 6))) int brd_conf_fault(struct bread_err *err,
         const struct yaml_doc *doc, struct jval at, const char *key, const char *fmt, ...);
 
-/* The reference: one line of Markdown a field. */
-void brd_conf_reference(const struct conf_field *fields, size_t n, const char *base, struct buf *out);
+/* The reference: one line of Markdown a field; env: with the variables' names. */
+void brd_conf_reference(const struct conf_field *fields, size_t n, const char *base, bool env,
+        struct buf *out);

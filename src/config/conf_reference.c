@@ -2,7 +2,7 @@
 /* The reference page's lines, from the tables that the parser reads. */
 #include "config/conf_value.h"
 
-static void add_line(const struct conf_field *f, const char *key, struct buf *out)
+static void add_line(const struct conf_field *f, const char *key, bool env, struct buf *out)
 {
 	brd_buf_addf(out, "- `%s`: ", key);
 	brd_conf_expected(f, out);
@@ -10,16 +10,19 @@ static void add_line(const struct conf_field *f, const char *key, struct buf *ou
 		brd_buf_addz(out, "; required");
 	else if (f->dflt && *f->dflt)
 		brd_buf_addf(out, "; default `%s`", f->dflt);
-	brd_buf_addz(out, "; `");
-	brd_conf_env_name(key, out);
-	brd_buf_addz(out, "`.");
+	if (env) {
+		brd_buf_addz(out, "; `");
+		brd_conf_env_name(key, out);
+		brd_buf_addz(out, "`");
+	}
+	brd_buf_addc(out, '.');
 	if (f->doc)
 		brd_buf_addf(out, " %s", f->doc);
 	brd_buf_addc(out, '\n');
 }
 
 void brd_conf_reference(
-	const struct conf_field *fields, size_t n, const char *base, struct buf *out)
+	const struct conf_field *fields, size_t n, const char *base, bool env, struct buf *out)
 {
 	struct arena a = { 0 };
 
@@ -28,9 +31,9 @@ void brd_conf_reference(
 		char *key = brd_conf_key(base, f->key, &a);
 
 		if (f->type == CONF_GROUP)
-			brd_conf_reference(f->sub, f->sub_count, key, out);
+			brd_conf_reference(f->sub, f->sub_count, key, env, out);
 		else
-			add_line(f, key, out);
+			add_line(f, key, env, out);
 	}
 	brd_arena_fini(&a);
 }

@@ -129,7 +129,7 @@ static bool check_main(struct check *c)
 
 	if (!load(c, doc, brd_project_path(c->p, "bread.yaml")))
 		return false;
-	root = doc->root;
+	root = c->p->config = doc->root;
 	brd_conf_check(brd_instance_fields, brd_instance_field_count, root, doc, "", fault, c);
 	server = brd_json_get(root, "server");
 	if (brd_json_type(server) == JSON_OBJECT)

@@ -78,12 +78,14 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 	struct jsonw w;
 	int r;
 
-	if (!strcmp(p->dir, ".") || !p->doc.json.n)
-		return bread_configure(b, p->doc.json.n ? p->doc.json : BRD_STR("{}"), err);
+	struct bread_str json = brd_json_raw(p->config);
+
+	if (!strcmp(p->dir, ".") || !json.n)
+		return bread_configure(b, json.n ? json : BRD_STR("{}"), err);
 	brd_buf_init(&out, BUF_NO_LIMIT);
 	w = brd_jsonw(&out);
 	brd_jw_obj(&w);
-	for (struct json_iter it = brd_json_each(p->doc.root); brd_json_next(&it);)
+	for (struct json_iter it = brd_json_each(p->config); brd_json_next(&it);)
 		put_member(p, &w, it.key, it.value);
 	brd_jw_end_obj(&w);
 	r = bread_configure(b, brd_buf_str(&out), err);
@@ -93,7 +95,7 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 
 struct bread_str brd_project_part(const struct project *p, const char *key)
 {
-	return brd_json_raw(brd_json_get(p->doc.root, key));
+	return brd_json_raw(brd_json_get(p->config, key));
 }
 
 static void log_fault(const struct bread_err *err, void *arg)

@@ -82,7 +82,7 @@ char *brd_project_path(struct project *p, const char *fmt, ...)
 
 struct names brd_project_entrypoints(struct project *p)
 {
-	struct jval v = brd_json_get(p->doc.root, "entrypoints");
+	struct jval v = brd_json_get(p->config, "entrypoints");
 	struct names found, l = { 0 };
 
 	if (brd_json_type(v) == JSON_ARRAY) {

@@ -22,6 +22,9 @@ __attribute__((format(printf, 2, 3))) char *brd_project_path(
 /* Ids of the agents that are to be loaded, whether they exist or not. */
 struct names brd_project_entrypoints(struct project *p);
 
+/* Sets p->config: bread.yaml with what the environment says instead. */
+int brd_project_env(struct project *p, struct bread_err *err);
+
 /* Makes one definition of an agent's files. 1: its faults were told, there is none; < 0: the whole
  * project cannot be loaded. */
 int brd_project_read_agent(struct project *p, const char *id, struct buf *out, project_fault *fault,

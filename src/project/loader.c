@@ -30,6 +30,8 @@ int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 		r = brd_yaml_load(&p->doc, &p->arena, file, err);
 	if (!r)
 		r = brd_instance_check(p->doc.root, &p->doc, err);
+	if (!r)
+		r = brd_project_env(p, err);
 	if (r)
 		brd_arena_fini(&p->arena);
 	return r;

@@ -15,7 +15,8 @@
 struct project {
 	struct arena arena;
 	char *dir;           /* as given */
-	struct yaml_doc doc; /* bread.yaml */
+	struct yaml_doc doc; /* bread.yaml, with places */
+	struct jval config;  /* the same, with what the environment says instead */
 	char **agents;       /* ids, in the order of entrypoints */
 	size_t agent_count;
 	unsigned faults; /* agents and tools that could not be used */

@@ -43,8 +43,8 @@ class Project:
     def run(self, *args, stdin='', env=None):
         return run(*args, '--cwd', self.dir, stdin=stdin, env=env)
 
-    def start(self, *args):
-        return Started([BREAD, *args, '--cwd', self.dir])
+    def start(self, *args, env=None):
+        return Started([BREAD, *args, '--cwd', self.dir], env)
 
     def remove(self):
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -66,10 +66,10 @@ def run(*args, stdin='', env=None):
 class Started:
     """A program that goes on: what it says is read from files."""
 
-    def __init__(self, args):
+    def __init__(self, args, env=None):
         self.files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]
         self.proc = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.files[0], stderr=self.files[1],
-                                     env=environment())
+                                     env=dict(environment(), **(env or {})))
 
     def said(self, which=0):
         return os.pread(self.files[which].fileno(), 1 << 24, 0).decode()

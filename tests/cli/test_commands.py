@@ -274,6 +274,13 @@ class Store(Case):
         self.assertEqual(r.status, 0)
         self.assertIn('cancelled', r.out)
 
+    def test_a_run_that_waits_for_a_human_is_cancelled(self):
+        self.p.run('invoke', 'asker', 'x')
+        run_id = self.p.run('runs', 'list', '--json', '--status', 'suspended').lines()[0]['id']
+        self.assertEqual(self.p.run('runs', 'cancel', run_id).status, 0)
+        self.assertEqual(self.p.run('runs', 'list', '--json').lines()[0]['status'], 'cancelled')
+        self.assertEqual(self.p.run('runs', 'tail', run_id).status, 4)
+
     def test_a_command_leaves_runs_of_the_dead_to_servers(self):
         dead = self.started('invoke', 'hello', 'hang')
         dead.wait_for('wait')
@@ -312,6 +319,21 @@ class Serve(Case):
             self.assertEqual(s.end(sig), 0)
             self.assertRegex(s.said(), r'^\[bread\] Listening on http://localhost:\d+\n'
                                        r'\[bread\] 2 agent\(s\) loaded: asker, hello\n$')
+
+    def test_the_environment_wins_over_the_file_and_options_over_both(self):
+        self.p.write('bread.yaml', FILES['bread.yaml'] + 'server: { port: 1, idleTimeout: 5 }\n')
+        env = {'BREAD_SERVER_PORT': 'many'}
+        r = self.p.run('start', env=env)
+        self.assertEqual(r.status, 1)
+        self.assertIn('BREAD_SERVER_PORT is "many"; a whole number', r.err)
+        s = self.p.start('start', '-p', '0', env={'BREAD_SERVER_PORT': '1', 'BREAD_STORE': '"memory"',
+                                                  'BREAD_SERVER_HOST': '127.0.0.1', 'BREAD_ENTRYPOINTS': '["hello"]'})
+        self.addCleanup(s.kill)
+        self.assertIn('http://127.0.0.1:', s.url())
+        self.assertIn('you said x', self.ask(s.url()))
+        self.assertIn('1 agent(s) loaded: hello\n', s.said())
+        self.assertEqual(s.end(signal.SIGTERM), 0)
+        self.assertFalse(os.path.exists(self.p.path('bread.db')))
 
     def test_bad_ports_are_usage_errors(self):
         for bad in ('x', '-1', '65536', ''):

@@ -214,7 +214,7 @@ static void the_reference_has_a_line_a_field(void **state)
 	struct buf b;
 
 	brd_buf_init(&b, 100000);
-	brd_conf_reference(SAMPLE, "", &b);
+	brd_conf_reference(SAMPLE, "", true, &b);
 	assert_non_null(strstr(b.data, "- `server.port`: a whole number from 0 to 65535; default "
 				       "`8080`; `BREAD_SERVER_PORT`. "
 				       "Port to listen on; 0 takes a free one and prints it.\n"));
