@@ -148,7 +148,8 @@ BREAD_API void bread_cancel(struct bread *b, struct bread_str run_id, enum bread
 struct bread_subscription;
 struct bread_subscriber {
 	void (*on_crumb)(const struct bread_crumb *c, void *arg);
-	/* The last call: BREAD_OK after a terminal crumb; BREAD_E_NOT_FOUND; other trouble with the store. */
+	/* The last call: BREAD_OK after a terminal crumb; BREAD_E_NOT_FOUND; other trouble with the store;
+	 * BREAD_E_BUSY in bread_free, if it is still subscribed. */
 	void (*on_end)(enum bread_code code, const struct bread_err *err, void *arg);
 	void *arg;
 };

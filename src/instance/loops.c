@@ -2,6 +2,7 @@
 /* The instance's loops: the first is the driver's, the others have threads. */
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "instance/internal.h"
@@ -76,13 +77,35 @@ struct loop *bread_here(struct bread *b)
 	return b->loops[0];
 }
 
-void brd_loops_close(struct bread *b)
+void brd_loops_join(struct bread *b)
 {
 	for (size_t i = 1; i <= b->threads_started; i++) {
 		brd_loop_stop(b->loops[i]);
 		pthread_join(b->threads[i], NULL);
 	}
 	b->threads_started = 0;
+}
+
+static bool idle(const struct bread *b)
+{
+	for (size_t i = 0; i < b->loop_count; i++)
+		if (brd_loop_ops(b->loops[i]))
+			return false;
+	return true;
+}
+
+void brd_loops_settle(struct bread *b, int64_t wait_ms)
+{
+	int64_t end = brd_clock_mono() + wait_ms;
+
+	do {
+		for (size_t i = 0; i < b->loop_count; i++)
+			brd_loop_turn(b->loops[i], brd_loop_ops(b->loops[i]) ? 1 : 0);
+	} while (!idle(b) && brd_clock_mono() < end);
+}
+
+void brd_loops_close(struct bread *b)
+{
 	for (size_t i = 0; i < b->loop_count; i++)
 		brd_loop_free(b->loops[i]);
 	free(b->loops);

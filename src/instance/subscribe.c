@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "crumb/crumb.h"
 #include "instance/follow.h"
+#include "instance/internal.h"
 
 /* In front of each crumb's texts: type, json and, where it differs, public_json. */
 struct record {
@@ -41,6 +42,8 @@ static void add_record(struct bread_sink *s, const struct bread_crumb *c, int ex
 static const struct bread_framing records = { .name = "records", .crumb = add_record };
 
 struct bread_subscription {
+	struct list link; /* in the instance's */
+	struct bread *bread;
 	struct follow *follow;
 	struct bread_subscriber to;
 	struct timer first;
@@ -71,6 +74,9 @@ static size_t read_record(const char *p, struct bread_str run_id, struct bread_c
 
 static void subscription_free(struct bread_subscription *s)
 {
+	pthread_mutex_lock(&s->bread->lock);
+	brd_list_remove(&s->link);
+	pthread_mutex_unlock(&s->bread->lock);
 	brd_timer_stop(&s->first);
 	brd_follow_free(s->follow);
 	free(s);
@@ -134,6 +140,10 @@ struct bread_subscription *bread_subscribe(
 	if (run_id.n)
 		memcpy(s->run_id, run_id.p, run_id.n);
 	s->to = *to;
+	s->bread = b;
+	pthread_mutex_lock(&b->lock);
+	brd_list_push(&b->subscriptions, &s->link);
+	pthread_mutex_unlock(&b->lock);
 	s->follow = brd_follow_new(b, l, brd_str(s->run_id), &spec, on_ready, s);
 	brd_timer_start(
 		&s->first, l, 0, on_first); /* nobody is called back from inside this call */
@@ -147,4 +157,19 @@ void bread_unsubscribe(struct bread_subscription *s)
 	s->gone = true;
 	if (!s->calling)
 		subscription_free(s);
+}
+
+void brd_subscriptions_end(struct bread *b)
+{
+	while (!brd_list_empty(&b->subscriptions)) {
+		struct bread_subscription *s =
+			brd_list_of(b->subscriptions.next, struct bread_subscription, link);
+		struct bread_err err;
+
+		brd_fail_as(&err, BREAD_E_BUSY, "DRAINING", "bread",
+			"the instance has stopped; the run goes on with the next one");
+		s->gone = s->calling = true;
+		s->to.on_end(err.code, &err, s->to.arg);
+		subscription_free(s);
+	}
 }

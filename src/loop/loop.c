@@ -83,6 +83,11 @@ bool brd_loop_here(const struct loop *l)
 	return pthread_equal(__atomic_load_n(&l->owner, __ATOMIC_RELAXED), pthread_self());
 }
 
+size_t brd_loop_ops(const struct loop *l)
+{
+	return (size_t)l->ops;
+}
+
 struct uv_loop_s *brd_loop_uv(struct loop *l)
 {
 	return &l->uv;

@@ -32,6 +32,7 @@ int brd_loop_fd(struct loop *l); /* readable when a turn has something to do; fo
 int64_t brd_loop_next_timer(struct loop *l);
 struct uv_loop_s *brd_loop_uv(struct loop *l);
 bool brd_loop_here(const struct loop *l); /* true on the loop's own thread */
+size_t brd_loop_ops(const struct loop *l); /* operations that were begun and have not ended */
 
 /* A call made from any thread, run on the loop's thread. The memory is the
  * caller's until run() starts, and run() may free it. Order is kept. */
