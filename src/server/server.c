@@ -315,14 +315,15 @@ static void on_close(struct post *p)
 	brd_server_unref(s);
 }
 
-/* On its own loop; the caller waits, so that nothing of it is left afterwards. */
+/* On its own loop; the caller waits, so that nothing of it is left afterwards. The first
+ * loop is the driver's, which is not driving while it calls this. */
 static void shard_close_from(struct shard *sh)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	if (!sh->http)
 		return;
-	if (brd_loop_here(sh->loop)) {
+	if (sh == sh->server->shards || brd_loop_here(sh->loop)) {
 		shard_close(sh);
 		return;
 	}

@@ -361,6 +361,45 @@ static void http_1_0_gets_a_plain_body(void **state)
 	peer_close(&p);
 }
 
+#define HUMAN \
+	"{\"model\":{\"provider\":\"mock\",\"model\":\"m\"},\"prompt\":\"x\",\"humanTools\":" \
+	"[{\"name\":\"ask\",\"schema\":{\"type\":\"object\"}}]}"
+
+static void a_suspended_run_goes_on_in_another_stream(void **state)
+{
+	struct peer own, passive;
+	char id[64], line[128], *answer;
+	const char *at;
+
+	open_with("{\"m\":{\"calls\":[{\"stream\":[{\"text\":\"Hmm. "
+		  "\"},{\"tool_call\":{\"id\":\"c1\","
+		  "\"name\":\"human_ask\",\"args\":{\"q\":1}}}]},{\"stream\":[{\"text\":\"Rome\"}]}"
+		  "]}}",
+		NULL, NULL);
+	wire_agent(&w, "h", HUMAN);
+	peer_open(&own, &w);
+	peer_request(&own, "POST /agents/h/run", NULL, "{}");
+	peer_until(&own, "0\r\n\r\n"); /* its own stream ends when it is suspended */
+	wire_run_id(own.got.data, id);
+	at = strstr(own.got.data, "\"checkpointId\":\"");
+	assert_non_null(at);
+	watch(&passive, id, "", NULL);
+	peer_until(&passive, "human:required");
+	wire_turn(&w, 50);
+	assert_false(peer_got(&passive, "0\r\n\r\n")); /* this one does not */
+	snprintf(line, sizeof(line), "POST /resume/%.36s", at + 16);
+	answer = wire_ask(&w, line, NULL, "{\"response\":\"Rome\"}");
+	assert_null(strstr(answer, "human:required"));
+	assert_non_null(strstr(answer, "human:resumed"));
+	assert_non_null(strstr(answer, "agent:run:end"));
+	free(answer);
+	peer_until(&passive, "0\r\n\r\n");
+	assert_int_equal(times(&passive, "human:resumed"), 1);
+	assert_int_equal(times(&passive, "\"type\":\"agent:run:end\""), 1);
+	peer_close(&own);
+	peer_close(&passive);
+}
+
 #define CASE(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(void)
@@ -381,6 +420,7 @@ int main(void)
 		CASE(proxies_are_told_not_to_buffer),
 		CASE(accept_chooses_the_wire),
 		CASE(http_1_0_gets_a_plain_body),
+		CASE(a_suspended_run_goes_on_in_another_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
