@@ -8,6 +8,7 @@
 #include "crumb/crumb.h"
 #include <stdlib.h>
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/scan.h"
 
 #define HEADER sizeof(struct crumb)
@@ -97,12 +98,14 @@ void brd_crumb_base_init(struct crumb_base *b, struct bread_str agent_id, struct
 	brd_buf_fini(&ids);
 }
 
-/* A block with the struct's place at its front and room for more bytes behind. */
+/* A block with the struct's place at its front and room for just so many bytes behind:
+ * many crumbs are held for a while, and doubling would waste a third of each. */
 static void block_init(struct buf *b, size_t more)
 {
-	brd_buf_init(b, BUF_NO_LIMIT);
-	brd_buf_grow(b, HEADER + more);
-	b->len = HEADER;
+	size_t cap = HEADER + more + 1;
+
+	*b = (struct buf){ .data = brd_realloc(NULL, cap), .len = HEADER, .cap = cap };
+	b->limit = BUF_NO_LIMIT;
 }
 
 /* The block becomes a crumb. Its JSON is complete; json_len of its bytes are that. */

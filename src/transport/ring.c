@@ -5,8 +5,8 @@
  * pages each. Bytes never move: what does not fit goes into a further segment. A group
  * is sealed at a mark, once it is large or a second old, so a dropped group ends
  * at a mark and whoever stood in it can go on from the log. Groups are dropped when the
- * ring is over its size, or when all of them is older than two seconds: who is so far
- * behind is served by the log as well. */
+ * ring is over its size, or when all of them is older than two seconds (a quarter of one
+ * if nobody stands in them): who is so far behind is served by the log as well. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -19,6 +19,7 @@
 #define GROUP_SOME 2048 /* bytes that make a group of GROUP_MS worth closing */
 #define GROUP_MS 1000
 #define KEEP_MS 2000
+#define KEEP_UNHELD_MS 250
 
 static struct mark *mark_at(const struct segment *s, size_t i)
 {
@@ -104,13 +105,26 @@ static void drop_group(struct ring *r)
 	brd_segment_unref(first);
 }
 
+/* A cursor stands in the oldest group: in it are references beside the chain's own. */
+static bool oldest_held(const struct ring *r)
+{
+	for (struct segment *s = r->oldest; s->group == r->oldest->group; s = s->next)
+		if (s->refs > 1)
+			return true;
+	return false;
+}
+
 static void trim(struct ring *r, size_t keep)
 {
 	int64_t now = brd_clock_mono();
 
-	while (r->oldest->group != r->newest->group &&
-		(r->bytes > keep || group_last(r->oldest)->next->born + KEEP_MS < now))
+	while (r->oldest->group != r->newest->group) {
+		int64_t age = now - group_last(r->oldest)->next->born;
+
+		if (r->bytes <= keep && age <= (oldest_held(r) ? KEEP_MS : KEEP_UNHELD_MS))
+			return;
 		drop_group(r);
+	}
 }
 
 /* The segment that has room for n more bytes and a mark. */
@@ -136,6 +150,8 @@ void brd_ring_mark(struct topic *t, struct ring *r, int64_t seq)
 	size_t used = group_used(r);
 
 	put_mark(segment_for(t, r, 0), seq);
+	if (r->oldest->group != r->newest->group)
+		trim(r, t->hub->ring_keep);
 	if (used >= GROUP_FULL ||
 		(used >= GROUP_SOME && brd_clock_mono() - r->newest->born >= GROUP_MS))
 		r->sealed = true;
