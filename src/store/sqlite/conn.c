@@ -17,8 +17,10 @@
 #include "store/sqlite/impl.h"
 #include "store/tags.h"
 
-#define WRITER_CACHE "PRAGMA cache_size=-32768"
-#define OTHER_CACHE "PRAGMA cache_size=-8192"
+/* KiB of each connection. Keys rise, so writes touch the right edge of each tree: over a
+ * database of 400 MB eight times as much saved no CPU. */
+#define WRITER_CACHE "PRAGMA cache_size=-4096"
+#define OTHER_CACHE "PRAGMA cache_size=-2048"
 /* What a log that is started over is cut down to. */
 #define WAL_LIMIT "PRAGMA journal_size_limit=67108864"
 
