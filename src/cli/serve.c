@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Serving a project: what dev and start share. The first SIGTERM or SIGINT drains
  * (contract C20), a second one ends the process at once. */
+#include <malloc.h>
 #include <stdlib.h>
 #include "base/jsonw.h"
 #include "bread/server.h"
@@ -115,6 +116,16 @@ static int drive(struct bread *b, struct bread_server *s, const struct cli_serve
 	return EXIT_DONE;
 }
 
+/* glibc raises the size from which it maps a buffer, and so gives it back when it is freed,
+ * to the largest one seen: after one long answer a server would keep tens of megabytes. */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+#endif
+}
+
 int cli_serve(
 	struct cli_args *a, struct project *p, struct bread *b, const struct cli_server_hooks *h)
 {
@@ -128,6 +139,7 @@ int cli_serve(
 		return EXIT_USAGE;
 	if (!ingress_wanted(p))
 		return EXIT_FAILED;
+	give_memory_back();
 	if (cli_terminal_wanted(p, &trace))
 		cli_terminal(b, trace);
 	if (bread_start(b, &err))
