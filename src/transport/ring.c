@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "transport/impl.h"
 
-#define SEGMENT_FIRST 4096
+#define SEGMENT_FIRST 2048
 #define GROUP_FULL (RING_SEGMENT / 4 * 3)
 #define GROUP_SOME 2048 /* bytes that make a group of GROUP_MS worth closing */
 #define GROUP_MS 1000
