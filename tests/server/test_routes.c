@@ -12,12 +12,12 @@ static void nothing(struct bread_request *req, void *arg)
 static int setup(void **state)
 {
 	memset(&s, 0, sizeof(s));
-	brd_route_add(&s, "GET", "/agents", nothing, "list");
-	brd_route_add(&s, "GET", "/agents/:id", nothing, "one");
-	brd_route_add(&s, "POST", "/agents/:id/run", nothing, "run");
-	brd_route_add(&s, "POST", "/sessions/cleanup", nothing, "cleanup");
-	brd_route_add(&s, "POST", "/sessions/:id", nothing, "post");
-	brd_route_add(&s, "GET", "/runs/:id/crumbs/:seq", nothing, "crumb");
+	brd_route_add(&s, "GET", "/agents", nothing, (void *)"list");
+	brd_route_add(&s, "GET", "/agents/:id", nothing, (void *)"one");
+	brd_route_add(&s, "POST", "/agents/:id/run", nothing, (void *)"run");
+	brd_route_add(&s, "POST", "/sessions/cleanup", nothing, (void *)"cleanup");
+	brd_route_add(&s, "POST", "/sessions/:id", nothing, (void *)"post");
+	brd_route_add(&s, "GET", "/runs/:id/crumbs/:seq", nothing, (void *)"crumb");
 	return 0;
 }
 
