@@ -40,17 +40,20 @@ struct bread_failure {
 	int64_t timestamp;
 };
 
-/* Bytes that grow: what a framing adds to. Others may have one of their own, for an answer. */
+/* Bytes that grow: what a framing adds to. Others may have one of their own, for an answer. What is
+ * added is copied; memory is always found. One thread at a time. */
 struct bread_sink;
 BREAD_API struct bread_sink *bread_sink_new(void);
-BREAD_API void bread_sink_free(struct bread_sink *s);                         /* NULL, too */
-BREAD_API struct bread_str bread_sink_bytes(const struct bread_sink *s);      /* until the next add */
+BREAD_API void bread_sink_free(struct bread_sink *s);                    /* NULL, too */
+BREAD_API struct bread_str bread_sink_bytes(const struct bread_sink *s); /* until the next add */
 BREAD_API void bread_sink_add(struct bread_sink *s, struct bread_str bytes);
 BREAD_API void bread_sink_int(struct bread_sink *s, int64_t v);               /* decimal */
 BREAD_API void bread_sink_quote(struct bread_sink *s, struct bread_str text); /* as a JSON string */
 
-/* How crumbs become bytes on one wire. Tables are const: viewers of one framing
- * share the encoded bytes, and framings are told apart by the table's address. */
+/* How crumbs become bytes on one wire (bread-wire.md 2, 10). Its functions are called on any loop,
+ * under locks: they add to s and call nothing else. exact: ids with offsets (contract C5). Tables
+ * are const: viewers of one framing share the encoded bytes, and framings are told apart by the
+ * table's address. */
 struct bread_framing {
 	const char *name; /* "sse" */
 	const char *content_type;

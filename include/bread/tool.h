@@ -17,19 +17,23 @@ struct bread_tool_call;
  * Exactly one answer. */
 typedef void bread_tool_fn(struct bread_tool_call *call, void *arg);
 
+/* What the tool is asked, until it has answered. Any thread, one at a time. */
 BREAD_API struct bread_str bread_tool_args(const struct bread_tool_call *call); /* JSON object */
 /* One argument: a string decoded, or another value's JSON text. p NULL: it is not
  * there. Valid until the answer. */
 BREAD_API struct bread_str bread_tool_arg(struct bread_tool_call *call, const char *name);
 BREAD_API struct bread_str bread_tool_run_id(const struct bread_tool_call *call);
-/* 1 when the run was cancelled: answer soon, the answer is dropped. */
+/* 1 when the run was cancelled or the call's time is over: answer soon, the answer is dropped. An
+ * answer is due all the same: it frees the call. Any thread. */
 BREAD_API int bread_tool_canceled(const struct bread_tool_call *call);
 /* A value on the way, as JSON text (emits tool:result:partial). From the loop's thread only. */
 BREAD_API void bread_tool_partial(struct bread_tool_call *call, struct bread_str json);
-/* The answers. json is JSON text; empty: no value. Invalid JSON becomes a TOOL_ERROR that says so. */
+/* The answers; call is gone afterwards. Any thread. json is JSON text; empty: no value. Invalid
+ * JSON, or over 8 MiB, becomes a TOOL_ERROR that says so. What is given is copied. */
 BREAD_API void bread_tool_return(struct bread_tool_call *call, struct bread_str json);
 BREAD_API void bread_tool_return_text(struct bread_tool_call *call, struct bread_str text);
-BREAD_API void bread_tool_fail(struct bread_tool_call *call, const char *code, const char *message); /* code NULL: TOOL_ERROR */
+BREAD_API void bread_tool_fail(struct bread_tool_call *call, const char *code,
+	const char *message); /* code NULL: TOOL_ERROR */
 
 #ifdef __cplusplus
 }

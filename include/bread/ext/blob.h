@@ -8,19 +8,24 @@
 extern "C" {
 #endif
 
-struct bread_blob;
+struct bread_blob; /* first member of an implementation's struct */
+
+/* One file: put ends op when it is stored whole (BREAD_OK, key and url are set) or not at all
+ * (BREAD_E_UPSTREAM: err.text names the file and the remedy). */
 struct bread_blob_put {
 	struct bread_op op;
 	struct bread_str bytes, media_type; /* kept by the caller until the op ends */
-	char key[160];  /* out */
-	char url[1024]; /* out */
+	char key[160];                      /* out */
+	char url[1024];                     /* out */
 };
 struct bread_blob_ops {
 	const char *name; /* "fs" */
 	size_t size;
-	int (*open)(struct bread_blob *b, struct bread_str options, struct bread_err *err); /* JSON object */
-	void (*close)(struct bread_blob *b);
-	void (*put)(struct bread_blob *b, struct bread_blob_put *put);
+	/* options: JSON object. May block: before the loops run. The instance is zeroed before. */
+	int (*open)(struct bread_blob *b, struct bread_str options, struct bread_err *err);
+	void (*close)(struct bread_blob *b); /* no put is running by now */
+	void (*put)(
+		struct bread_blob *b, struct bread_blob_put *put); /* any loop; must not block */
 };
 struct bread_blob {
 	const struct bread_blob_ops *ops;

@@ -34,14 +34,14 @@ struct bread_run_row {
 	struct bread_str id, root_id, parent_id;
 	struct bread_str agent_id, session_id;
 	enum bread_run_status status;
-	struct bread_str owner; /* the instance that has it; empty: none */
-	int64_t epoch;          /* grows by one at each change of owner */
-	struct bread_str definition; /* hash: see BREAD_REC_DEFINITION */
+	struct bread_str owner;                       /* the instance that has it; empty: none */
+	int64_t epoch;                                /* grows by one at each change of owner */
+	struct bread_str definition;                  /* hash: see BREAD_REC_DEFINITION */
 	struct bread_str input, output, files, error; /* JSON */
-	struct bread_str options;    /* JSON: skill, traceparent, … as the run was asked for */
-	struct bread_str tags;       /* JSON object */
+	struct bread_str options; /* JSON: skill, traceparent, … as the run was asked for */
+	struct bread_str tags;    /* JSON object */
 	int64_t created_at, started_at, ended_at; /* 0: not yet */
-	int64_t head;                /* highest number in its log; 0: none */
+	int64_t head;                             /* highest number in its log; 0: none */
 	int64_t input_tokens, output_tokens;
 	int cancel_requested;
 };
@@ -77,40 +77,46 @@ struct bread_checkpoint_row {
 };
 
 struct bread_owner_row {
-	struct bread_str id;    /* of the instance */
-	struct bread_str place; /* host and boot, so that a dead process of this machine is seen at once */
+	struct bread_str id; /* of the instance */
+	struct bread_str
+		place; /* host and boot, so that a dead process of this machine is seen at once */
 	int64_t pid, pid_started, lease_until;
 };
 
 enum bread_rec_kind {
 	BREAD_REC_SESSION,    /* session: created unless the id exists; affected: 1 if it was */
-	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at becomes its time. Unknown session:
-	                         BREAD_E_NOT_FOUND; id taken: BREAD_E_CONFLICT */
+	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at becomes its time. Unknown
+				 session:    BREAD_E_NOT_FOUND; id taken: BREAD_E_CONFLICT */
 	BREAD_REC_RUN,        /* run: a new row. BREAD_E_CONFLICT: the id exists; or, with the name
-	                         SESSION_BUSY: it is running, has no parent, and its session, which was there
-	                         before this tx, has a run without a parent that has not ended (contract C12) */
-	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at, tokens (an empty
-	                         text and a 0 keep what is there). Unknown run: BREAD_E_NOT_FOUND. A queued one
-	                         that is to be running: SESSION_BUSY, as for RUN_TAKE */
-	BREAD_REC_RUN_TAKE,   /* run.id, owner: owner := it, epoch := fence_epoch + 1, status := running.
-	                         BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by the fence itself)
-	                         and the run has not ended. For a queued one BREAD_E_CONFLICT with the name
-	                         SESSION_BUSY while its session has another that runs, is suspended or was
-	                         queued before it */
-	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended; affected: 1 if it was */
+				 SESSION_BUSY: it is running, has no parent, and its session, which was
+				 there        before this tx, has a run without a parent that has not ended
+				 (contract C12) */
+	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at, tokens
+				 (an empty text and a 0 keep what is there). Unknown run:
+				 BREAD_E_NOT_FOUND. A queued one that is to be running:
+				 SESSION_BUSY, as for RUN_TAKE */
+	BREAD_REC_RUN_TAKE,   /* run.id, owner: owner := it, epoch := fence_epoch + 1, status :=
+				 running.   BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by
+				 the fence itself)   and the run has not ended. For a queued one
+				 BREAD_E_CONFLICT with the name   SESSION_BUSY while its session has
+				 another that runs, is suspended or was   queued before it */
+	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended; affected: 1
+				 if it was */
 	BREAD_REC_NODE,       /* node: added, or its state and data replaced */
 	BREAD_REC_CRUMB,      /* crumb: BREAD_E_CONFLICT when (run_id, seq) is taken */
 	BREAD_REC_DEFINITION, /* key: hash, value: JSON; nothing when it is there */
 	BREAD_REC_OWNER,      /* owner: written or renewed */
 	BREAD_REC_OWNER_GONE, /* key: the owner's id is removed */
-	BREAD_REC_CHECKPOINT,       /* checkpoint: added, or replaced */
-	BREAD_REC_CHECKPOINT_CLAIM, /* key: id; it is gone. BREAD_E_CONFLICT when it was not there: the one
-				       that others see, whatever the timing (contract C15) */
-	BREAD_REC_CHECKPOINT_DROP,  /* key: a run's id; all of its checkpoints are gone; affected counts */
-	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their nodes;
-	                             affected: 1 if it was there */
-	BREAD_REC_SESSION_CLEANUP, /* number: updated before this time; value: tags JSON object or empty, all
-	                              must match; affected counts */
+	BREAD_REC_CHECKPOINT, /* checkpoint: added, or replaced */
+	BREAD_REC_CHECKPOINT_CLAIM, /* key: id; it is gone. BREAD_E_CONFLICT when it was not there:
+				       the one that others see, whatever the timing (contract C15)
+				     */
+	BREAD_REC_CHECKPOINT_DROP,  /* key: a run's id; all of its checkpoints are gone; affected
+				       counts */
+	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their
+				     nodes; affected: 1 if it was there */
+	BREAD_REC_SESSION_CLEANUP, /* number: updated before this time; value: tags JSON object or
+				      empty, all must match; affected counts */
 };
 
 struct bread_rec {
@@ -132,35 +138,43 @@ struct bread_rec {
 /* One commit. All memory it names stays unchanged until op ends. */
 struct bread_tx {
 	struct bread_op op;
-	struct bread_str fence;  /* a run's id: nothing happens unless its epoch is fence_epoch (BREAD_E_CONFLICT). Empty: no fence */
+	struct bread_str fence; /* a run's id: nothing happens unless its epoch is fence_epoch
+				   (BREAD_E_CONFLICT). Empty: no fence */
 	int64_t fence_epoch;
 	struct bread_rec *recs;
 	size_t count;
-	struct { void *p[4]; } priv; /* the store's */
-	struct { void *p[3]; } core;
+	struct {
+		void *p[4];
+	} priv; /* the store's */
+	struct {
+		void *p[3];
+	} core;
 };
 
 enum bread_read_kind {
-	BREAD_READ_RUN,        /* key */
-	BREAD_READ_RUNS,       /* filter; newest first */
-	BREAD_READ_CRUMBS,     /* key: run; after, limit, max_bytes; ascending */
-	BREAD_READ_CRUMB,      /* key: run; after: the seq itself */
-	BREAD_READ_NODES,      /* key: run; in order of first writing */
-	BREAD_READ_SESSION,    /* key */
-	BREAD_READ_SESSIONS,   /* filter.tag_key, tag_value; by created_at */
-	BREAD_READ_MESSAGES,   /* key: session; by timestamp, then id */
+	BREAD_READ_RUN,         /* key */
+	BREAD_READ_RUNS,        /* filter; newest first */
+	BREAD_READ_CRUMBS,      /* key: run; after, limit, max_bytes; ascending */
+	BREAD_READ_CRUMB,       /* key: run; after: the seq itself */
+	BREAD_READ_NODES,       /* key: run; in order of first writing */
+	BREAD_READ_SESSION,     /* key */
+	BREAD_READ_SESSIONS,    /* filter.tag_key, tag_value; by created_at */
+	BREAD_READ_MESSAGES,    /* key: session; by timestamp, then id */
 	BREAD_READ_CHECKPOINT,  /* key */
 	BREAD_READ_CHECKPOINTS, /* key: a run's id, or empty for all; by created_at */
-	BREAD_READ_DEFINITION, /* key: hash; text */
+	BREAD_READ_DEFINITION,  /* key: hash; text */
 	BREAD_READ_OWNERS,
-	BREAD_READ_UNFINISHED, /* runs with status running or queued: id, agent_id, session_id, owner, epoch, status, cancel_requested */
-	BREAD_READ_ACTIVE,     /* key: session; its runs that have not ended (queued, running, suspended) */
+	BREAD_READ_UNFINISHED, /* runs with status running or queued: id, agent_id, session_id,
+				  owner, epoch, status, cancel_requested */
+	BREAD_READ_ACTIVE,     /* key: session; its runs that have not ended (queued, running,
+				  suspended) */
 };
 
 struct bread_run_filter {
 	struct bread_str agent_id, session_id, before; /* before: a run id, for pages */
-	int status; /* -1: any */
-	struct bread_str tag_key, tag_value; /* key empty: any; value's p NULL: only without that tag */
+	int status;                                    /* -1: any */
+	struct bread_str tag_key,
+		tag_value; /* key empty: any; value's p NULL: only without that tag */
 };
 
 /* One question. The caller fills the first part; rows and their strings live in
@@ -169,7 +183,8 @@ struct bread_read {
 	struct bread_op op;
 	enum bread_read_kind kind;
 	struct bread_str key; /* its bytes and the filter's stay unchanged until the op ends */
-	int64_t after;    /* crumbs: the last seq the caller has; sessions, messages, nodes: rows to skip */
+	int64_t after;    /* crumbs: the last seq the caller has; sessions, messages, nodes: rows to
+			     skip */
 	size_t limit;     /* of rows; 0: 1,000 */
 	size_t max_bytes; /* of crumbs; 0: 1 MiB. At least one row is given */
 	struct bread_run_filter filter;
@@ -187,13 +202,19 @@ struct bread_read {
 		void *rows;
 	};
 	struct bread_str text;
-	int more; /* limit or max_bytes cut the answer */
-	void *memory;      /* freed by release */
+	int more;     /* limit or max_bytes cut the answer */
+	void *memory; /* freed by release */
 	void (*release)(void *memory);
-	struct { void *p[4]; } priv; /* the store's */
-	struct { void *p[3]; } core;
+	struct {
+		void *p[4];
+	} priv; /* the store's */
+	struct {
+		void *p[3];
+	} core;
 };
-BREAD_API void bread_read_fini(struct bread_read *r); /* after its end; one never started, too */
+/* Takes the rows' memory back. After its end; one never started (zeroed), too. On the loop's
+ * thread. */
+BREAD_API void bread_read_fini(struct bread_read *r);
 
 struct bread_store; /* first member of an implementation's struct */
 
@@ -204,7 +225,8 @@ struct bread_store_ops {
 	/* Makes the instance usable, tables included. May block: it runs before the
 	 * loops do. url is the rest of the configuration ("./bread.db"); options a
 	 * JSON object ({"sync":"normal"}). */
-	int (*open)(struct bread_store *s, struct bread_str url, struct bread_str options, struct bread_err *err);
+	int (*open)(struct bread_store *s, struct bread_str url, struct bread_str options,
+		struct bread_err *err);
 
 	/* No op is in flight by now. Everything committed is on disk. */
 	void (*close)(struct bread_store *s);
