@@ -34,6 +34,15 @@ void brd_ingress_reply(
 void brd_ingress_reply_text_error(
 	struct bread_request *req, int status, const char *text); /* {"error":text} */
 
+/* body.c: 0: the request was answered with a refusal. */
+int brd_ingress_body(struct bread_request *req, struct bread_json **ret); /* *ret NULL: no JSON */
+/* A key that may be left out or null, else is of that type; body NULL has no keys. */
+int brd_ingress_takes(struct bread_request *req, struct bread_json *body, const char *path,
+	enum bread_json_type type);
+int brd_ingress_takes_tags(struct bread_request *req, struct bread_json *body, const char *path);
+int brd_ingress_takes_word(struct bread_request *req, struct bread_json *body, const char *path,
+	const char *const words[], const char *wanted); /* words end with NULL */
+
 /* A question to the store that a request waits for. */
 struct question {
 	struct bread_read read;

@@ -35,12 +35,14 @@ static int refuse_null(
 
 static void resume(struct bread_request *req, void *arg)
 {
-	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread_json *body;
 	struct bread_resume_request r = { .checkpoint_id = bread_request_param(req, "id"),
 		.on_claimed = on_claimed };
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
 	struct answer *a;
 
+	if (!brd_ingress_body(req, &body))
+		return;
 	if (!refuse_null(req, f, body)) {
 		a = calloc(1, sizeof(*a));
 		if (!a)
@@ -57,10 +59,12 @@ static void resume(struct bread_request *req, void *arg)
 
 static void pipeline(struct bread_request *req, void *arg)
 {
-	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread_json *body;
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
 	struct bread_err err = { 0 };
 
+	if (!brd_ingress_body(req, &body))
+		return;
 	if (!refuse_null(req, f, body)) {
 		if (bread_run_pipeline(
 			    bread_request_instance(req), bread_request_param(req, "id"), &err))

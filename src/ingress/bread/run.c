@@ -2,12 +2,46 @@
 /* Starting runs (bread-wire.md 3.1 to 3.3): with a stream of it as the answer, or
  * with its id alone once it is on record.
  *
- * Bodies are taken as leniently as upstream does: what is no JSON counts as {}. */
+ * Bodies are taken as leniently as upstream does: what is no JSON counts as {}, and a
+ * session that is no object is none. */
 #include <stdlib.h>
 #include <string.h>
 #include "ingress/bread/internal.h"
 
 /* ---- what the body asks for ---- */
+
+static const char *const busy_words[] = { "reject", "queue", "interrupt", NULL };
+
+static int is_object(const struct bread_json *body, const char *path)
+{
+	return bread_json_type(body, path) == BREAD_JSON_OBJECT;
+}
+
+/* 0: it was refused. */
+static int check(struct bread_request *req, struct bread_json *body)
+{
+	if (!is_object(body, ""))
+		return 1;
+	if (is_object(body, "session") &&
+		!(brd_ingress_takes(req, body, "session.id", BREAD_JSON_STRING) &&
+			brd_ingress_takes_tags(req, body, "session.tags")))
+		return 0;
+	return brd_ingress_takes(req, body, "skill", BREAD_JSON_STRING) &&
+	       brd_ingress_takes_tags(req, body, "tags") &&
+	       brd_ingress_takes_word(
+		       req, body, "ifBusy", busy_words, "\"reject\", \"queue\" or \"interrupt\"");
+}
+
+/* 0: it was refused, and there is nothing to free. */
+static int read_body(struct bread_request *req, struct bread_json **ret)
+{
+	if (!brd_ingress_body(req, ret))
+		return 0;
+	if (check(req, *ret))
+		return 1;
+	bread_json_free(*ret);
+	return 0;
+}
 
 /* A name that is not there, or not a text, is the empty one. */
 static struct bread_str text_of(struct bread_json *body, const char *path)
@@ -17,9 +51,7 @@ static struct bread_str text_of(struct bread_json *body, const char *path)
 
 static struct bread_str object_of(const struct bread_json *body, const char *path)
 {
-	if (bread_json_type(body, path) != BREAD_JSON_OBJECT)
-		return (struct bread_str){ 0 };
-	return bread_json_raw(body, path);
+	return is_object(body, path) ? bread_json_raw(body, path) : (struct bread_str){ 0 };
 }
 
 static struct bread_str input_of(const struct bread_json *body)
@@ -43,7 +75,7 @@ static enum bread_if_busy if_busy_of(struct bread_json *body)
 static void fill_request(
 	struct bread_run_request *r, struct bread_request *req, struct bread_json *body)
 {
-	if (bread_json_type(body, "") != BREAD_JSON_OBJECT)
+	if (!is_object(body, ""))
 		body = NULL;
 	*r = (struct bread_run_request){
 		.agent_id = bread_request_param(req, "id"),
@@ -54,7 +86,7 @@ static void fill_request(
 		.if_busy = if_busy_of(body),
 		.ingress = "http",
 	};
-	if (bread_json_type(body, "session") == BREAD_JSON_OBJECT) {
+	if (is_object(body, "session")) {
 		r->session_id = text_of(body, "session.id");
 		r->session_tags = object_of(body, "session.tags");
 	}
@@ -69,8 +101,8 @@ const struct bread_framing *brd_ingress_framing(struct bread_request *req, const
 	return brd_ingress_accepted(bread_request_header(req, "accept"), in->first);
 }
 
-void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f,
-	const char *code, const char *message, const char *context)
+void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f, const char *code,
+	const char *message, const char *context)
 {
 	struct bread_failure failure = {
 		.agent_id = bread_request_param(req, "id"),
@@ -112,12 +144,14 @@ static int asked(struct bread_request *req, const char *name)
 static void run(struct bread_request *req, void *arg)
 {
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
-	struct bread_json *body = bread_json_new(bread_request_body(req));
+	struct bread_json *body;
 	struct bread_stream_spec spec = { .framing = f, .own = 1, .until_idle = 1 };
 	char id[BREAD_RUN_ID_MAX];
 	struct bread_run_request r;
 	struct bread_err err = { 0 };
 
+	if (!read_body(req, &body))
+		return;
 	if (bread_json_type(body, "") == BREAD_JSON_NULL) {
 		bread_json_free(body);
 		bread_reply_error(req, &err); /* as upstream has it */
@@ -202,14 +236,17 @@ static void on_outcome(const struct bread_outcome *o, void *arg)
 static void submit(struct bread_request *req, void *arg)
 {
 	const struct bread_subscriber to = { .on_crumb = on_first, .on_end = on_log_end };
-	struct bread_json *body = bread_json_new(bread_request_body(req));
 	struct bread *b = bread_request_instance(req);
-	struct submission *s = calloc(1, sizeof(*s));
+	struct submission *s;
 	struct bread_subscriber mine = to;
 	struct bread_run_request r;
+	struct bread_json *body;
 	struct bread_err err;
 	int refused;
 
+	if (!read_body(req, &body))
+		return;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		abort();
 	fill_request(&r, req, body);

@@ -155,12 +155,19 @@ static void list(struct bread_request *req, void *arg)
 		.status = status_named(bread_request_query(req, "status")),
 	};
 	struct bread_str limit = bread_request_query(req, "limit");
+	const char *wrong = NULL;
 	struct question *q;
 	int64_t n = 100;
 
-	if (f.status == -2 || (limit.n && (!brd_ingress_number(limit, &n) || n < 1))) {
-		brd_ingress_reply_text_error(
-			req, 400, f.status == -2 ? "Invalid status" : "Invalid limit");
+	if (f.status == -2)
+		wrong = "Invalid status: queued, running, suspended, completed, failed or "
+			"cancelled";
+	else if (limit.n && (!brd_ingress_number(limit, &n) || n < 1))
+		wrong = "Invalid limit: a whole number from 1 on";
+	else if (f.before.n && !bread_id_ok(f.before))
+		wrong = "Invalid before: the id of a run";
+	if (wrong) {
+		brd_ingress_reply_text_error(req, 400, wrong);
 		return;
 	}
 	set_tag(&f, bread_request_query(req, "tag"));

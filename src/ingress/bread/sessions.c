@@ -194,11 +194,19 @@ static void on_cleaned(struct bread_op *op)
 
 static void cleanup(struct bread_request *req, void *arg)
 {
-	struct bread_json *body = bread_json_new(bread_request_body(req));
-	double days = bread_json_number(body, "olderThanDays", 0), before;
+	struct bread_json *body;
+	double days, before;
 	struct bread_str tags = { 0 };
 	struct deletion *d;
 
+	if (!brd_ingress_body(req, &body))
+		return;
+	if (!brd_ingress_takes(req, body, "olderThanDays", BREAD_JSON_NUMBER) ||
+		!brd_ingress_takes_tags(req, body, "tags")) {
+		bread_json_free(body);
+		return;
+	}
+	days = bread_json_number(body, "olderThanDays", 0);
 	if (!(days > 0)) {
 		bread_json_free(body);
 		bread_reply_json(req, 200, LIT("{\"deleted\":0}"));
