@@ -11,8 +11,32 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "run/def.h"
+#include "server/internal.h"
 
 #define PROMPT_MAX (1024 * 1024)
+
+static void keep_first(const struct bread_err *err, void *arg)
+{
+	struct bread_err *first = arg;
+
+	if (!first->code)
+		*first = *err;
+}
+
+/* The listener reads its settings itself; here its faults still have a place. */
+static int check_server(struct project *p, struct bread_err *err)
+{
+	struct bread_err first = { 0 };
+	struct jval server = brd_json_get(p->doc.root, "server");
+
+	if (brd_json_type(server) != JSON_OBJECT)
+		return 0;
+	brd_conf_check(brd_server_fields, brd_server_field_count, server, &p->doc, "server",
+		keep_first, &first);
+	if (first.code)
+		*err = first;
+	return first.code;
+}
 
 int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 {
@@ -30,6 +54,8 @@ int brd_project_open(struct project *p, const char *dir, struct bread_err *err)
 		r = brd_yaml_load(&p->doc, &p->arena, file, err);
 	if (!r)
 		r = brd_instance_check(p->doc.root, &p->doc, err);
+	if (!r)
+		r = check_server(p, err);
 	if (!r)
 		r = brd_project_env(p, err);
 	if (r)
@@ -67,14 +93,6 @@ static int read_text(
 		return brd_fail(
 			err, BREAD_E_INVALID, file, "the prompt is not UTF-8; save it as such");
 	return 0;
-}
-
-static void keep_first(const struct bread_err *err, void *arg)
-{
-	struct bread_err *first = arg;
-
-	if (!first->code)
-		*first = *err;
 }
 
 /* A tool's object, with the file's name as its name when it has none. */
