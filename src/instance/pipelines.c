@@ -16,7 +16,7 @@ static void say_available(struct bread *b, struct bread_str id, struct bread_err
 	brd_buf_addz(&ctx, "{\"pipelineId\":");
 	brd_json_quote(&ctx, id);
 	brd_buf_addz(&ctx, ",\"available\":[");
-	whole = ctx.len;
+	whole = ctx.bad ? 0 : ctx.len; /* an id that is longer than that is none of ours */
 	for (struct json_iter it = brd_json_each(b->conf.pipelines); brd_json_next(&it);) {
 		if (it.index)
 			brd_buf_addc(&ctx, ',');
@@ -25,7 +25,8 @@ static void say_available(struct bread *b, struct bread_str id, struct bread_err
 			break;
 		whole = ctx.len;
 	}
-	snprintf(err->context, sizeof(err->context), "%.*s]}", (int)whole, ctx.data);
+	if (whole)
+		snprintf(err->context, sizeof(err->context), "%.*s]}", (int)whole, ctx.data);
 	brd_buf_fini(&ctx);
 	brd_arena_fini(&a);
 }
