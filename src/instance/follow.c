@@ -193,9 +193,14 @@ static void idle(struct follow *f)
 
 static enum cursor_state seek(struct follow *f)
 {
-	if (f->text || f->reasoning)
-		return brd_cursor_seek_exact(&f->cursor, f->after, f->text, f->reasoning);
-	return brd_cursor_seek(&f->cursor, f->after);
+	enum cursor_state state;
+
+	if (!f->text && !f->reasoning)
+		return brd_cursor_seek(&f->cursor, f->after);
+	state = brd_cursor_seek_exact(&f->cursor, f->after, f->text, f->reasoning);
+	if (state == CURSOR_LIVE)
+		f->text = f->reasoning = 0; /* passed over: a later page is whole */
+	return state;
 }
 
 static void on_state(struct follow *f, enum cursor_state state)

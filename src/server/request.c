@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "crumb/sink.h"
@@ -218,6 +219,9 @@ void bread_reply_error(struct bread_request *req, const struct bread_err *err)
 	struct buf body;
 	struct jsonw w;
 
+	if (!err->name[0])
+		log_warn("server.error", "a request failed in %s: %s",
+			err->where[0] ? err->where : "its handler", err->text);
 	brd_buf_init(&body, BUF_NO_LIMIT);
 	w = brd_jsonw(&body);
 	brd_jw_obj(&w);

@@ -263,6 +263,12 @@ static int64_t idle_ms(const struct server_conf *c)
 	return c->idle_s > 0 ? (int64_t)(c->idle_s * 1000) : INT64_MAX / 2;
 }
 
+/* A shard's part of the connections, rounded up. */
+static size_t max_conns(const struct bread_server *s)
+{
+	return ((size_t)s->conf.max_connections + s->shard_count - 1) / s->shard_count;
+}
+
 static int shard_open(struct bread_server *s, size_t at, struct bread_err *err)
 {
 	struct shard *sh = &s->shards[at];
@@ -270,7 +276,7 @@ static int shard_open(struct bread_server *s, size_t at, struct bread_err *err)
 		.host = s->conf.host,
 		.port = at ? s->port : (int)s->conf.port,
 		.max_body = (size_t)s->conf.max_body,
-		.max_conns = (size_t)s->conf.max_connections / s->shard_count,
+		.max_conns = max_conns(s),
 		.idle_ms = idle_ms(&s->conf),
 		.stall_ms = s->conf.stall_ms,
 		.tls_cert = s->conf.tls.cert,

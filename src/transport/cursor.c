@@ -120,6 +120,13 @@ static bool step(struct cursor *c)
 	return c->offset < c->segment->len || c->segment == c->ring->newest;
 }
 
+/* Where the log is to be read from after a broken chain. A publisher whose last marks never came
+ * true began again before them: what it shows from there on is all new. */
+static int64_t log_place(const struct segment *s)
+{
+	return s->next && s->next->first < s->last ? s->next->first : s->last;
+}
+
 enum cursor_state brd_cursor_peek(struct cursor *c, struct iovec *ret)
 {
 	struct topic *t = c->topic;
@@ -130,7 +137,7 @@ enum cursor_state brd_cursor_peek(struct cursor *c, struct iovec *ret)
 	if (!c->segment)
 		state = seek(c, c->after);
 	if (c->segment && !step(c)) {
-		c->after = c->segment->last;
+		c->after = log_place(c->segment);
 		leave(c);
 		state = CURSOR_BEHIND;
 	}

@@ -3,10 +3,10 @@
  *
  * A run that is live has a topic. For each framing somebody watches it in, the
  * topic has a ring: an append-only byte log of encoded frames in shared,
- * reference-counted segments of about 64 KiB, of which the newest 256 KiB (or
- * so) are kept. A frame is encoded there once. A viewer is a cursor (segment,
- * offset): no queue, no allocation and no copy per delivery. It asks for the
- * bytes between itself and the head when its socket can take more.
+ * reference-counted segments of up to 64 KiB, of which the newest 256 KiB (or
+ * so) are kept, for two seconds at most. A frame is encoded there once. A viewer is a cursor
+ * (segment, offset): no queue, no allocation and no copy per delivery. It asks for the bytes
+ * between itself and the head when its socket can take more.
  *
  * Marks tie a ring to the log: mark(N) is the place at which everything up to
  * number N, and nothing else, has been written. A segment begins at a mark. So a

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/str.h"
+#include "crumb/crumb.h"
 #include "instance/follow.h"
 
 static struct bread *b;
@@ -320,6 +321,48 @@ static void exact_leaves_out_what_is_had(void **state)
 	close_eye(&e);
 }
 
+static void publish_delta(struct topic *t, const struct crumb_base *base, uint32_t offset)
+{
+	struct crumb *c = brd_crumb_delta(CRUMB_TEXT_DELTA, base, 1, BRD_STR("ab"), 1);
+
+	c->offset = offset;
+	brd_topic_publish(t, c);
+	brd_crumb_unref(c);
+}
+
+static void what_was_passed_over_is_not_cut_once_more(void **state)
+{
+	struct follow_spec spec = {
+		.framing = &wholes, .flags = CURSOR_EXACT, .after = 1, .text = 2
+	};
+	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"));
+	struct arena arena = { 0 };
+	struct crumb_base base;
+	struct eye e;
+
+	brd_crumb_base_init(&base, BRD_STR("a"), BRD_STR("r"), BRD_STR("s"), &arena);
+	add_run(BREAD_RUN_RUNNING);
+	add_crumb(1, "agent:run:start", "{}");
+	brd_topic_begin(t, 1);
+	publish_delta(t, &base, 2);
+	publish_delta(t, &base, 4);
+	open_spec(&e, &spec);
+	assert_int_equal(e.seen.len,
+		strlen("{\"type\":\"text:delta\",\"agentId\":\"a\",\"runId\":\"r\","
+		       "\"sessionId\":\"s\",\"timestamp\":1,\"delta\":\"ab\",\"seq\":1}"));
+	brd_topic_mark(t, 2);
+	brd_topic_end(t, false, NULL);
+	brd_topic_begin(t, 3); /* another owner wrote in between: back to the log */
+	brd_buf_clear(&e.seen);
+	add_crumb(2, "text:delta", "{\"delta\":\"abab\",\"seq\":2}");
+	add_crumb(3, "text:delta", "{\"delta\":\"whole\",\"seq\":3}");
+	turn();
+	assert_string_equal(e.seen.data, "{\"delta\":\"whole\",\"seq\":3}");
+	close_eye(&e);
+	brd_topic_unref(t);
+	brd_arena_fini(&arena);
+}
+
 static void one_may_leave_at_any_time(void **state)
 {
 	struct eye e;
@@ -403,6 +446,7 @@ int main(void)
 		CASE(a_mark_ahead_of_its_commit_is_waited_for),
 		CASE(a_caller_waits_for_the_first_crumb),
 		CASE(exact_leaves_out_what_is_had),
+		CASE(what_was_passed_over_is_not_cut_once_more),
 		CASE(one_may_leave_at_any_time),
 		CASE(a_subscriber_gets_crumbs_and_the_end),
 	};
