@@ -146,7 +146,6 @@ void brd_topic_unref(struct topic *t)
 void brd_topic_begin(struct topic *t, int64_t head)
 {
 	pthread_mutex_lock(&t->lock);
-	brd_assert(t->state != TOPIC_LIVE);
 	clear_since(t);
 	t->head = head;
 	t->state = TOPIC_LIVE;

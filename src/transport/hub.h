@@ -48,11 +48,12 @@ struct topic *brd_topic_ref(struct topic *t);
 void brd_topic_unref(struct topic *t); /* the last one removes it from the hub */
 
 /* The publisher's side. begin: the log stands at head and the run goes on from
- * there. publish: one crumb, in order; a durable one is a mark too. mark: a window
- * was closed and its aggregate has this number. end: nothing more comes from
- * here for now (the run ended, was suspended, or goes to another owner);
- * terminal: it ended for good; failure: what its own caller is told beside the
- * crumbs (NULL: nothing). A topic can begin again after end (a resume). */
+ * there; marks beyond head that were made before are void, and viewers who stand
+ * there read the log after head again. publish: one crumb, in order; a durable one is a mark too.
+ * mark: a window was closed and its aggregate has this number. end: nothing more comes from here
+ * for now (the run ended, was suspended, or goes to another owner); terminal: it ended for good;
+ * failure: what its own caller is told beside the crumbs (NULL: nothing). A topic can begin again
+ * after end (a resume). */
 void brd_topic_begin(struct topic *t, int64_t head);
 void brd_topic_publish(struct topic *t, struct crumb *c);
 void brd_topic_mark(struct topic *t, int64_t seq);

@@ -251,6 +251,25 @@ static void another_owner_went_on_in_between(void **state)
 	brd_cursor_close(&v.cursor);
 }
 
+static void marks_that_never_came_true_are_gone_back_over(void **state)
+{
+	struct viewer v;
+
+	brd_topic_begin(topic, 0);
+	join(&v, 0);
+	durable(1);
+	delta(1, 1);
+	brd_topic_mark(topic, 2);
+	turn();
+	SAW(v, "1t 1t ");
+	brd_topic_begin(topic, 1); /* number 2 was not committed */
+	brd_topic_end(topic, false, NULL);
+	turn();
+	assert_int_equal(v.state, CURSOR_BEHIND);
+	assert_int_equal(v.cursor.after, 1);
+	brd_cursor_close(&v.cursor);
+}
+
 static void framings_and_flags_have_rings_of_their_own(void **state)
 {
 	struct viewer v, w, x;
@@ -431,6 +450,7 @@ int main(void)
 		CASE(a_number_the_log_had_first_is_waited_for),
 		CASE(nobody_publishes_and_then_somebody_does),
 		CASE(another_owner_went_on_in_between),
+		CASE(marks_that_never_came_true_are_gone_back_over),
 		CASE(framings_and_flags_have_rings_of_their_own),
 		CASE(filtered_crumbs_are_for_the_owner_alone),
 		CASE(a_lapped_viewer_finishes_its_group_and_reads_the_log),
