@@ -2,10 +2,10 @@
 /* Definitions from JSON. The tables below are all that an agent's and a tool's
  * file can say; a fault names the key, and the place where the file is known. */
 #include "run/def.h"
-#include <openssl/evp.h>
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/uuid.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,6 +305,7 @@ static int add_tool(struct agent_def *d, struct jval v, struct bread_err *err)
 {
 	struct tool_conf c = { 0 };
 	struct tool_def *t = tool_slot(d);
+	struct bread_err cause;
 	char what[160];
 	int r;
 
@@ -322,10 +323,10 @@ static int add_tool(struct agent_def *d, struct jval v, struct bread_err *err)
 	r = compile(&t->schema, &t->schema_text, c.schema, what, err);
 	if (r)
 		return r;
-	r = brd_tool_open(&t->tool, v, d->dir, err);
+	r = brd_tool_open(&t->tool, v, d->dir, &cause);
 	if (r) {
 		brd_schema_unref(t->schema);
-		return r;
+		return brd_fail(err, r, "tool", "tool \"%s\": %s", c.name, cause.text);
 	}
 	if (!t->schema)
 		t->schema_text = BRD_STR("{\"type\":\"object\",\"properties\":{}}");
@@ -374,16 +375,14 @@ static void pick_format(struct agent_def *d, char *format)
 
 static void hash_text(struct agent_def *d)
 {
-	unsigned char sum[32];
+	unsigned char sum[SHA256_LEN];
+	struct sha256 sha;
 	struct buf hex;
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
-	brd_assert(ctx);
-	EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
-	EVP_DigestUpdate(ctx, d->id, strlen(d->id) + 1);
-	EVP_DigestUpdate(ctx, d->json.p, d->json.n);
-	EVP_DigestFinal_ex(ctx, sum, NULL);
-	EVP_MD_CTX_free(ctx);
+	brd_sha256_init(&sha);
+	brd_sha256_add(&sha, (struct bread_str){ d->id, strlen(d->id) + 1 });
+	brd_sha256_add(&sha, d->json);
+	brd_sha256_end(&sha, sum);
 	brd_buf_init(&hex, 128);
 	brd_hex_add(&hex, sum, sizeof(sum));
 	memcpy(d->hash, hex.data, 65);
@@ -413,6 +412,9 @@ static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
 	d->max_ms = c.max_ms;
 	d->retry = to_retry(&c.retry);
 	pick_format(d, c.format);
+	if (d->format == FORMAT_JSON && brd_json_type(c.output_schema) == JSON_NONE)
+		return brd_fail(err, BREAD_E_INVALID, "agent",
+			"output.format is json, which needs an outputSchema; {} takes anything");
 	r = compile(&d->input_schema, &d->input_text, c.input_schema, "inputSchema", err);
 	if (!r)
 		r = compile(
