@@ -10,7 +10,6 @@
  * Taking an unfinished call out of the multi handle closes its connection. A name
  * that is still being looked up then is left to curl's thread (QUICK_EXIT), so
  * that a cancel does not wait for a slow resolver. */
-#include <pthread.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
@@ -321,21 +320,15 @@ void brd_http_call_free(struct http_call *c)
 
 /* ---- the client ---- */
 
-static CURLcode global_result;
-
-static void init_curl(void)
-{
-	global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 int brd_http_client_new(struct http_client **ret, struct loop *l, struct bread_err *err)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct http_client *client;
 	CURLM *multi;
+	int r = brd_curl_load(err);
 
-	pthread_once(&once, init_curl);
-	multi = global_result ? NULL : curl_multi_init();
+	if (r)
+		return r;
+	multi = curl_multi_init();
 	if (!multi)
 		return brd_fail(err, BREAD_E_BUSY, "net.client",
 			"libcurl could not be set up; raise the limits of memory and open files");

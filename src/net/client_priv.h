@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of the HTTP client, for the files client*.c only. */
 #pragma once
-#include <curl/curl.h>
 #include <uv.h>
 #include "net/client.h"
+#include "net/curl.h"
 
 struct http_client {
 	struct loop *loop;

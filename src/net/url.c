@@ -2,12 +2,12 @@
 /* The outbound guard. URLs are read by libcurl's parser, since it is libcurl that
  * will call them: two parsers that disagree are how guards are passed by. */
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include "base/err.h"
 #include "base/mem.h"
+#include "net/curl.h"
 #include "net/url.h"
 
 #define URL_MAX ((size_t)8 * 1024)
@@ -70,6 +70,9 @@ int brd_url_check(struct bread_str url, struct bread_err *err)
 		return refuse(err, "the URL is over 8 KiB long");
 	if (has_blank_or_control(url))
 		return refuse(err, "the URL holds a blank or a control character; write it as %20");
+	r = brd_curl_load(err);
+	if (r)
+		return r;
 	u = curl_url();
 	z = brd_strndup(url);
 	r = check_parts(u, z, err);
