@@ -62,9 +62,14 @@ static int read_argv(struct command *c, struct jval v, struct bread_err *err)
 			"command is a list: the program, then its arguments");
 	c->argv = brd_arena_array(&c->arena, n + 1, sizeof(char *));
 	for (struct json_iter it = brd_json_each(v); brd_json_next(&it); i++) {
+		struct bread_str s = brd_json_str(it.value, &c->arena);
+
 		if (brd_json_type(it.value) != JSON_STRING)
 			return brd_fail(err, BREAD_E_INVALID, "tool",
 				"command[%zu] is not a string; put it in quotes", i);
+		if (s.n && memchr(s.p, 0, s.n))
+			return brd_fail(err, BREAD_E_INVALID, "tool",
+				"command[%zu] has a NUL in it; take it out", i);
 		c->argv[i] = brd_json_strz(it.value, &c->arena);
 	}
 	return 0;
@@ -72,14 +77,14 @@ static int read_argv(struct command *c, struct jval v, struct bread_err *err)
 
 static int read_env(struct command *c, struct jval v, struct bread_err *err)
 {
+	int r = brd_tool_check_strings("command.env", v, err);
+
+	if (r)
+		return r;
 	c->env = brd_arena_array(&c->arena, brd_json_count(v) + 1, sizeof(char *));
 	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
 		struct bread_str name = brd_json_str(it.key, &c->arena);
 
-		if (brd_json_type(it.value) != JSON_STRING)
-			return brd_fail(err, BREAD_E_INVALID, "tool",
-				"command.env.%.*s is not a string; put it in quotes",
-				BRD_ARG(name));
 		c->env[c->env_count++] = brd_arena_strz(
 			&c->arena, brd_arena_printf(&c->arena, "%.*s=%s", BRD_ARG(name),
 					   brd_json_strz(it.value, &c->arena)));
@@ -90,6 +95,8 @@ static int read_env(struct command *c, struct jval v, struct bread_err *err)
 static int command_open(
 	struct bread_tool *t, struct bread_str options, const char *dir, struct bread_err *err)
 {
+	static const struct tool_key keys[] = { { "run", JSON_NONE }, { "env", JSON_OBJECT },
+		{ "cwd", JSON_STRING } };
 	struct command *c = (struct command *)t;
 	struct jval v, cwd = { 0 };
 	int r;
@@ -97,7 +104,9 @@ static int command_open(
 	if (brd_json_parse(&c->arena, brd_arena_copy(&c->arena, options), 0, &v, NULL))
 		return brd_fail(err, BREAD_E_INVALID, "tool", "command is not JSON");
 	if (brd_json_type(v) == JSON_OBJECT) {
-		r = read_argv(c, brd_json_get(v, "run"), err);
+		r = brd_tool_check_keys("command", v, keys, sizeof(keys) / sizeof(*keys), err);
+		if (!r)
+			r = read_argv(c, brd_json_get(v, "run"), err);
 		if (!r)
 			r = read_env(c, brd_json_get(v, "env"), err);
 		cwd = brd_json_get(v, "cwd");

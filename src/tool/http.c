@@ -63,12 +63,21 @@ static int read_headers(struct http_tool *h, struct jval v, struct bread_err *er
 static int http_open(
 	struct bread_tool *t, struct bread_str options, const char *dir, struct bread_err *err)
 {
+	static const struct tool_key keys[] = { { "url", JSON_STRING }, { "method", JSON_STRING },
+		{ "headers", JSON_OBJECT }, { "allowPrivate", JSON_BOOL } };
 	struct http_tool *h = (struct http_tool *)t;
 	struct jval v, url;
 	int r;
 
 	if (brd_json_parse(&h->arena, brd_arena_copy(&h->arena, options), 0, &v, NULL))
 		return brd_fail(err, BREAD_E_INVALID, "tool", "http is not JSON");
+	r = brd_tool_check_keys("http", v, keys, sizeof(keys) / sizeof(*keys), err);
+	if (!r)
+		r = brd_tool_check_strings("http.headers", brd_json_get(v, "headers"), err);
+	if (r) {
+		brd_arena_fini(&h->arena);
+		return r;
+	}
 	url = brd_json_type(v) == JSON_STRING ? v : brd_json_get(v, "url");
 	h->url = brd_json_strz(url, &h->arena);
 	h->method = brd_json_strz(brd_json_get(v, "method"), &h->arena);

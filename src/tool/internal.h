@@ -8,3 +8,13 @@
 const char *brd_tool_result_fault(struct bread_str json);
 /* Fills the call's error from {"code","message","context"} or from a string. */
 void brd_tool_take_error(struct bread_tool_call *call, struct jval error, struct arena *a);
+
+/* What an object may say: its keys, and of which type they are (JSON_NONE: any). */
+struct tool_key {
+	const char *key;
+	enum json_type type;
+};
+int brd_tool_check_keys(const char *what, struct jval v, const struct tool_key *keys, size_t n,
+	struct bread_err *err);
+/* An object of names and texts that go to a program or a peer. */
+int brd_tool_check_strings(const char *what, struct jval v, struct bread_err *err);

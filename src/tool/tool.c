@@ -25,18 +25,86 @@ static int open_kind(struct bread_tool **ret, const struct bread_tool_ops *ops,
 	return r;
 }
 
+static bool has(struct jval def, const struct bread_tool_ops *ops)
+{
+	return brd_json_type(brd_json_get(def, ops->name)) != JSON_NONE;
+}
+
 int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		struct jval v = brd_json_get(def, kinds[i]->name);
+	const struct bread_tool_ops *ops = NULL;
 
-		if (brd_json_type(v) != JSON_NONE)
-			return open_kind(ret, kinds[i], brd_json_raw(v), dir, err);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!has(def, kinds[i]))
+			continue;
+		if (ops)
+			return brd_fail(err, BREAD_E_INVALID, "tool",
+				"it has `%s:` and `%s:`; take one of them away", ops->name,
+				kinds[i]->name);
+		ops = kinds[i];
 	}
-	return brd_fail(err, BREAD_E_INVALID, "tool",
-		"tool \"%.*s\" does nothing; give it `command:` (a program to run) or `http:` (a "
-		"URL to call)",
-		BRD_ARG(brd_str_trim(brd_json_raw(brd_json_get(def, "name")))));
+	if (!ops)
+		return brd_fail(err, BREAD_E_INVALID, "tool",
+			"it does nothing; give it `command:` (a program to run) or `http:` (a "
+			"URL to call)");
+	return open_kind(ret, ops, brd_json_raw(brd_json_get(def, ops->name)), dir, err);
+}
+
+static const struct tool_key *key_named(
+	const struct tool_key *keys, size_t n, struct bread_str name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (brd_str_is(name, keys[i].key))
+			return &keys[i];
+	return NULL;
+}
+
+static int wrong_type(
+	const char *what, struct bread_str key, enum json_type wanted, struct bread_err *err)
+{
+	return brd_fail(err, BREAD_E_INVALID, "tool", "%s.%.*s must be of type %s", what,
+		BRD_ARG(key), brd_json_type_name(wanted));
+}
+
+int brd_tool_check_keys(const char *what, struct jval v, const struct tool_key *keys, size_t n,
+	struct bread_err *err)
+{
+	struct arena a = { 0 };
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(v); !r && brd_json_next(&it);) {
+		struct bread_str name = brd_json_str(it.key, &a);
+		const struct tool_key *k = key_named(keys, n, name);
+
+		if (!k)
+			r = brd_fail(err, BREAD_E_INVALID, "tool", "%s.%.*s is not known", what,
+				BRD_ARG(name));
+		else if (k->type != JSON_NONE && brd_json_type(it.value) != k->type)
+			r = wrong_type(what, name, k->type, err);
+	}
+	brd_arena_fini(&a);
+	return r;
+}
+
+int brd_tool_check_strings(const char *what, struct jval v, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(v); !r && brd_json_next(&it);) {
+		struct bread_str key = brd_json_str(it.key, &a), s = brd_json_str(it.value, &a);
+
+		if (brd_json_type(it.value) != JSON_STRING)
+			r = brd_fail(err, BREAD_E_INVALID, "tool",
+				"%s.%.*s is not a string; put it in quotes", what, BRD_ARG(key));
+		else if (!key.n || memchr(key.p, '=', key.n) || memchr(key.p, 0, key.n) ||
+			 (s.n && memchr(s.p, 0, s.n)))
+			r = brd_fail(err, BREAD_E_INVALID, "tool",
+				"%s has a name with = in it, or a NUL; take it out: %.*s", what,
+				BRD_ARG(key));
+	}
+	brd_arena_fini(&a);
+	return r;
 }
 
 void brd_tool_close(struct bread_tool *t)
