@@ -21,6 +21,12 @@ static void put_path(
 		brd_jw_kstr(w, key, path);
 }
 
+/* Whoever reads it will say so. */
+static bool wrong_path(struct jval v)
+{
+	return brd_json_type(v) != JSON_NONE && brd_json_type(v) != JSON_STRING;
+}
+
 /* An entry such as `store: sqlite` or `store: {type: sqlite, …}`, with its path made to start here.
  */
 static void put_entry(
@@ -36,7 +42,12 @@ static void put_entry(
 			brd_jw_keys(w, brd_json_str(it.key, &p->arena));
 			brd_jw_raw(w, brd_json_raw(it.value));
 		}
-	put_path(p, w, key, brd_json_get(v, key), dflt);
+	if (wrong_path(brd_json_get(v, key))) {
+		brd_jw_key(w, key);
+		brd_jw_raw(w, brd_json_raw(brd_json_get(v, key)));
+	} else {
+		put_path(p, w, key, brd_json_get(v, key), dflt);
+	}
 	brd_jw_end_obj(w);
 }
 

@@ -207,6 +207,15 @@ int brd_project_read_agent(struct project *p, const char *id, struct buf *out, p
 	return r;
 }
 
+/* What a definition as a whole is blamed for: its file is the place. */
+static void place(struct bread_err *err, const char *file)
+{
+	struct bread_err cause = *err;
+
+	if (!strchr(cause.where, '/'))
+		brd_fail_as(err, cause.code, cause.name, file, "%s", cause.text);
+}
+
 /* 1: told already, go on without it, or with the definition that is there. */
 static int load_agent(struct project *p, const char *id, struct bread *b, project_fault *fault,
 	void *arg, struct bread_err *err)
@@ -222,6 +231,7 @@ static int load_agent(struct project *p, const char *id, struct bread *b, projec
 		r = 1;
 	if (!r &&
 		bread_agent(b, id, brd_buf_str(&out), brd_project_path(p, "agents/%s", id), err)) {
+		place(err, brd_project_path(p, "agents/%s/agent.yaml", id));
 		told(p, err, fault, arg);
 		r = 1;
 	}
