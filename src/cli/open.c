@@ -29,16 +29,28 @@ static void on_fault(const struct bread_err *err, void *arg)
 	cli_error("%s: %s", err->where, err->text);
 }
 
-static void set_log(const struct project *p)
+/* 0, or the fault is in *err. */
+static int set_log(const struct project *p, struct bread_err *err)
 {
 	struct arena a = { 0 };
 	struct jval log = brd_json_get(p->config, "log");
-	enum log_level level;
+	struct jval level = brd_json_get(log, "level"), json = brd_json_get(log, "json");
+	/* what came from the environment has no place in the file */
+	const struct yaml_doc *doc =
+		brd_json_raw(p->config).p == brd_json_raw(p->doc.root).p ? &p->doc : NULL;
+	enum log_level to;
+	int r = 0;
 
-	if (brd_log_level_named(brd_json_str(brd_json_get(log, "level"), &a), &level))
-		brd_log_level(level);
-	brd_log_json(brd_json_bool(brd_json_get(log, "json"), false));
+	if (brd_json_type(level) != JSON_NONE && !brd_log_level_named(brd_json_str(level, &a), &to))
+		r = brd_conf_fault(err, doc, level, "log.level",
+			"is no level; there are trace, debug, info, warn and error");
+	else if (brd_json_type(level) != JSON_NONE)
+		brd_log_level(to);
+	if (brd_json_type(json) != JSON_NONE && brd_json_type(json) != JSON_BOOL)
+		r = brd_conf_fault(err, doc, json, "log.json", "is not true or false");
+	brd_log_json(brd_json_bool(json, false));
 	brd_arena_fini(&a);
+	return r;
 }
 
 /* The project and a configured instance, without agents. */
@@ -52,8 +64,9 @@ static int open_project(struct cli_args *a, struct project *p, struct bread **re
 		return r;
 	if (brd_project_open(p, ".", &err))
 		return cli_fail(&err);
-	set_log(p);
-	r = bread_new(ret, &err);
+	r = set_log(p, &err);
+	if (!r)
+		r = bread_new(ret, &err);
 	if (!r)
 		r = brd_project_configure(p, *ret, &err);
 	if (!r)
