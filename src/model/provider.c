@@ -400,16 +400,32 @@ void brd_provider_pause(struct bread_model *m, struct bread_model_call *call, in
 
 /* ---- entries ---- */
 
-static bool known_option(struct bread_str key)
+struct option {
+	const char *key;
+	enum json_type type; /* JSON_NONE: any */
+};
+
+static const struct option *option_named(struct bread_str key)
 {
-	static const char *const known[] = { "server", "dir", "baseUrl", "apiKey", "headers",
-		"quirks", "cacheRetention", "firstByteMs", "silenceMs", "connectMs", "maxRetries",
-		"maxRetryDelayMs", "caFile", "providerOptions", "options" };
+	static const struct option known[] = { { "server", JSON_STRING }, { "dir", JSON_NONE },
+		{ "baseUrl", JSON_STRING }, { "apiKey", JSON_STRING }, { "headers", JSON_OBJECT },
+		{ "quirks", JSON_NONE }, { "cacheRetention", JSON_STRING },
+		{ "firstByteMs", JSON_NUMBER }, { "silenceMs", JSON_NUMBER },
+		{ "connectMs", JSON_NUMBER }, { "maxRetries", JSON_NUMBER },
+		{ "maxRetryDelayMs", JSON_NUMBER }, { "caFile", JSON_STRING },
+		{ "providerOptions", JSON_NONE }, { "options", JSON_NONE } };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (brd_str_is(key, known[i]))
-			return true;
-	return brd_str_starts(key, BRD_STR("x-"));
+		if (brd_str_is(key, known[i].key))
+			return &known[i];
+	return NULL;
+}
+
+static bool fits(const struct option *o, struct jval v)
+{
+	enum json_type t = brd_json_type(v);
+
+	return o->type == JSON_NONE || t == JSON_NULL || t == o->type;
 }
 
 static int check_options(struct provider *p, struct bread_err *err)
@@ -417,10 +433,16 @@ static int check_options(struct provider *p, struct bread_err *err)
 	for (struct json_iter it = brd_json_each(p->options); brd_json_next(&it);) {
 		struct bread_str key = brd_json_str(it.key, &p->arena);
 
-		if (!known_option(key))
+		const struct option *o = option_named(key);
+
+		if (!o && !brd_str_starts(key, BRD_STR("x-")))
 			return brd_fail(err, BREAD_E_INVALID, "providers",
 				"provider %.*s: unknown key \"%.*s\"", BRD_ARG(p->name),
 				BRD_ARG(key));
+		if (o && !fits(o, it.value))
+			return brd_fail(err, BREAD_E_INVALID, "providers",
+				"provider %.*s: %s must be of type %s", BRD_ARG(p->name), o->key,
+				brd_json_type_name(o->type));
 	}
 	return BREAD_OK;
 }
