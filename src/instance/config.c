@@ -118,7 +118,8 @@ int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_e
 {
 	struct arena a = { 0 };
 	struct instance_conf c = { 0 };
-	int r = brd_conf_read(brd_instance_fields, brd_instance_field_count, v, &c, doc, "", &a, err);
+	int r = brd_conf_read(
+		brd_instance_fields, brd_instance_field_count, v, &c, doc, "", &a, err);
 
 	brd_arena_fini(&a);
 	return r;
@@ -178,6 +179,13 @@ static bool typed(struct jval v, struct arena *a, struct bread_str *word, struct
 	return word->n;
 }
 
+static bool path_ok(struct jval store)
+{
+	enum json_type t = brd_json_type(brd_json_get(store, "path"));
+
+	return t == JSON_NONE || t == JSON_STRING;
+}
+
 static int open_store(struct bread *b, struct bread_err *err)
 {
 	struct bread_str word = { 0 }, url = { 0 }, options = { 0 };
@@ -185,6 +193,9 @@ static int open_store(struct bread *b, struct bread_err *err)
 	if (b->store_ops)
 		return brd_store_open_ops(
 			&b->store, b->store_ops, b->store_url, b->store_options, err);
+	if (!path_ok(b->conf.store))
+		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+			"store.path must be the name of a file");
 	if (!typed(b->conf.store, &b->arena, &word, &url, &options))
 		return brd_fail_as(err, BREAD_E_INVALID, "STORE_NOT_CONFIGURED", "bread.yaml",
 			"no store is configured; set `store: sqlite` (or memory) in bread.yaml");
@@ -227,8 +238,37 @@ static int open_blob(struct bread *b, struct bread_err *err)
 	return r;
 }
 
+static int check_filter(struct bread *b, struct bread_err *err)
+{
+	struct jval drop = brd_json_get(b->conf.crumb_filter, "drop");
+
+	for (struct json_iter it = brd_json_each(b->conf.crumb_filter); brd_json_next(&it);)
+		if (!brd_json_is(it.key, "drop"))
+			return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+				"crumbFilter.%.*s is not known; drop is",
+				BRD_ARG(brd_json_str(it.key, &b->arena)));
+	if (brd_json_type(drop) != JSON_NONE && brd_json_type(drop) != JSON_ARRAY)
+		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+			"crumbFilter.drop must be a list of types of crumbs");
+	return 0;
+}
+
+static int check_pipelines(struct bread *b, struct bread_err *err)
+{
+	for (struct json_iter it = brd_json_each(b->conf.pipelines); brd_json_next(&it);)
+		if (brd_json_type(it.value) != JSON_ARRAY)
+			return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+				"pipelines.%.*s must be a list of steps",
+				BRD_ARG(brd_json_str(it.key, &b->arena)));
+	return 0;
+}
+
 static int open_filter(struct bread *b, struct bread_err *err)
 {
+	int r = check_filter(b, err);
+
+	if (r)
+		return r;
 	for (struct json_iter it = brd_json_each(brd_json_get(b->conf.crumb_filter, "drop"));
 		brd_json_next(&it);) {
 		struct bread_str name = brd_json_str(it.value, &b->arena);
@@ -274,6 +314,8 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 
 	if (!r)
 		r = open_filter(b, err);
+	if (!r)
+		r = check_pipelines(b, err);
 	if (!r)
 		r = open_providers(b, err);
 	if (!r)
