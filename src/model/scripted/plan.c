@@ -24,7 +24,7 @@ static struct action *add(struct planner *pl, enum act act)
 		return &spare;
 	}
 	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 16;
+		p->cap = p->cap ? p->cap * 2 : 4;
 		p->actions = brd_realloc(p->actions, p->cap * sizeof(*p->actions));
 	}
 	p->actions[p->count] = (struct action){ .act = act };
