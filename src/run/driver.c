@@ -281,6 +281,7 @@ void brd_run_lose(struct run *r, const char *code, const char *text)
 			.timestamp = brd_clock_wall() };
 		r->error = (struct run_error){ f.code, f.message, f.context };
 	}
+	brd_topic_begin(r->topic, r->stored); /* marks beyond it will not come true */
 	brd_topic_end(r->topic, false, code ? &f : NULL);
 	r->left = !code;
 	brd_run_dirty(r);

@@ -137,6 +137,7 @@ static void rebuild(struct taking *t, const struct bread_read *messages)
 	if (t->row.started_at)
 		r->started_wall = t->row.started_at;
 	r->cancelled = t->row.cancel_requested || t->cancelled;
+	r->stored = t->head;
 	brd_seq_init(&r->seq, t->head);
 	brd_topic_begin(r->topic, t->row.head);
 	before = load_nodes(r, &t->nodes);

@@ -238,7 +238,8 @@ static void on_built(void *arg, struct run *r)
 	r->on_end = s->in.on_end;
 	r->arg = s->in.arg;
 	over(s, r, head, NULL); /* first: whoever watches from here on sees it live */
-	brd_topic_publish(r->topic, crumb);
+	if (!r->lost)
+		brd_topic_publish(r->topic, crumb);
 	brd_crumb_unref(crumb);
 }
 

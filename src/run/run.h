@@ -147,6 +147,7 @@ struct run {
 	struct run_tx *flying; /* on its way; NULL: none */
 	struct node *stalled; /* stopped reading until a transaction is done; NULL: none */
 	uint64_t tx_made, tx_done;
+	int64_t stored;       /* the last number that is committed */
 	struct list dirty;     /* in the loop's list of runs to settle at the end of the turn */
 	struct timer window_timer, deadline;
 

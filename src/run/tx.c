@@ -193,6 +193,8 @@ static void on_committed(struct bread_op *op)
 	if (op->code == BREAD_OK) {
 		r->store_tries = 0;
 		r->tx_done = t->number;
+		if (t->held_count)
+			r->stored = t->held[t->held_count - 1]->seq;
 	}
 	if (!r->lost) {
 		brd_choke_release(r);
