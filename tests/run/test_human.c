@@ -2,16 +2,18 @@
 /* Runs that wait for a human: nothing of them stays in memory; an answer goes on. */
 #include "run/run_fixture.h"
 
-static const char planner[] =
-	"{\"model\":{\"provider\":\"mock\",\"model\":\"m1\"},"
-	"\"humanTools\":[{\"name\":\"ask\",\"schema\":{\"type\":\"object\",\"required\":[\"q\"]}}]}";
+static const char planner[] = "{\"model\":{\"provider\":\"mock\",\"model\":\"m1\"},"
+			      "\"humanTools\":[{\"name\":\"ask\",\"schema\":{\"type\":\"object\","
+			      "\"required\":[\"q\"]}}]}";
 static const char one_question[] =
 	"{\"m1\":{\"calls\":["
-	"{\"stream\":[{\"text\":\"Hmm. \"},{\"tool_call\":{\"id\":\"c1\",\"name\":\"human_ask\",\"args\":{\"q\":\"city?\"}}}]},"
+	"{\"stream\":[{\"text\":\"Hmm. "
+	"\"},{\"tool_call\":{\"id\":\"c1\",\"name\":\"human_ask\",\"args\":{\"q\":\"city?\"}}}]},"
 	"{\"stream\":[{\"text\":\"went\"}]}]}}";
 static const char two_questions[] =
 	"{\"m1\":{\"calls\":["
-	"{\"stream\":[{\"tool_call\":{\"id\":\"c1\",\"name\":\"human_ask\",\"args\":{\"q\":\"a?\"}}},"
+	"{\"stream\":[{\"tool_call\":{\"id\":\"c1\",\"name\":\"human_ask\",\"args\":{\"q\":\"a?\"}}"
+	"},"
 	"{\"tool_call\":{\"id\":\"c2\",\"name\":\"human_ask\",\"args\":{\"q\":\"b?\"}}}]},"
 	"{\"stream\":[{\"text\":\"both\"}]}]}}";
 
@@ -23,7 +25,8 @@ struct claimed {
 	struct seen *seen;
 };
 
-static void on_claimed(struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg)
+static void on_claimed(
+	struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg)
 {
 	struct claimed *c = arg;
 
@@ -43,10 +46,14 @@ static void on_end(const struct bread_outcome *o, void *arg)
 	snprintf(c->seen->output, sizeof(c->seen->output), "%.*s", BRD_ARG(o->output));
 }
 
-static void resume(struct bread *b, struct bread_str checkpoint, const char *response, struct claimed *c, struct seen *s)
+static void resume(struct bread *b, struct bread_str checkpoint, const char *response,
+	struct claimed *c, struct seen *s)
 {
-	struct bread_resume_request req = { .checkpoint_id = checkpoint, .response = brd_str(response),
-		.on_claimed = on_claimed, .on_end = on_end, .arg = c };
+	struct bread_resume_request req = { .checkpoint_id = checkpoint,
+		.response = brd_str(response),
+		.on_claimed = on_claimed,
+		.on_end = on_end,
+		.arg = c };
 
 	memset(c, 0, sizeof(*c));
 	c->seen = s;
@@ -88,8 +95,8 @@ static void an_answer_goes_on_with_the_same_run(void **state)
 	assert_string_equal(s.types.data, "agent:run:start text:delta human:required ");
 	resume(b, checkpoint(&s, 0), "{\"city\":\"Rome\"}", &c, &s);
 	fixture_until(b, &s.ended);
-	assert_string_equal(s.types.data,
-	        "agent:run:start text:delta human:required human:resumed text:delta agent:run:end ");
+	assert_string_equal(s.types.data, "agent:run:start text:delta human:required human:resumed "
+					  "text:delta agent:run:end ");
 	assert_int_equal(c.after, 3);
 	assert_int_equal(s.last, 6);
 	assert_string_equal(s.output, "\"went\"");
@@ -127,8 +134,8 @@ static void two_questions_are_answered_in_any_order(void **state)
 	resume(b, checkpoint(&s, 0), "1", &c, &s);
 	assert_int_equal(s.status, BREAD_RUN_COMPLETED);
 	fixture_until(b, &s.ended);
-	assert_string_equal(s.types.data,
-	        "agent:run:start human:required human:required human:resumed human:resumed text:delta agent:run:end ");
+	assert_string_equal(s.types.data, "agent:run:start human:required human:required "
+					  "human:resumed human:resumed text:delta agent:run:end ");
 	seen_fini(&s);
 	bread_free(b);
 }
@@ -141,8 +148,10 @@ static void two_answers_at_the_same_moment_both_count(void **state)
 
 	suspend(b, &s);
 	for (int i = 0; i < 2; i++) {
-		struct bread_resume_request req = { .checkpoint_id = checkpoint(&s, i), .response = BRD_STR("1"),
-			.on_claimed = on_claimed, .arg = &c[i] };
+		struct bread_resume_request req = { .checkpoint_id = checkpoint(&s, i),
+			.response = BRD_STR("1"),
+			.on_claimed = on_claimed,
+			.arg = &c[i] };
 
 		memset(&c[i], 0, sizeof(c[i]));
 		bread_resume(b, &req);
