@@ -69,9 +69,11 @@ int64_t bread_next_timer(struct bread *b)
 	return brd_loop_next_timer(b->loops[0]);
 }
 
+/* The first is asked first: the driver's thread made the others, and they count as its own
+ * until their threads have begun. */
 struct loop *bread_here(struct bread *b)
 {
-	for (size_t i = 1; i < b->loop_count; i++)
+	for (size_t i = 0; i < b->loop_count; i++)
 		if (brd_loop_here(b->loops[i]))
 			return b->loops[i];
 	return b->loops[0];

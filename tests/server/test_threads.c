@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several loops behind one port: whichever a peer meets, it sees every run of all. */
 #include "server/wire.h"
+#include "instance/instance.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -83,6 +84,8 @@ static void every_loop_serves_every_run(void **state)
 	wire_open(&w, "{\"m\":{\"when\":[{\"stream\":[{\"load\":{\"n\":100,\"rate\":400}}]}]}}",
 		"\"server\":{\"threads\":3}", NULL);
 	wire_agent(&w, "a", "{\"model\":{\"provider\":\"mock\",\"model\":\"m\"},\"prompt\":\"x\"}");
+	/* the other threads have not begun, and what starts now is the first loop's */
+	assert_ptr_equal(bread_here(w.bread), brd_instance_loop(w.bread, 0));
 	pthread_create(&world, NULL, be_the_world, NULL);
 	bread_drive(w.bread);
 	pthread_join(world, NULL);
