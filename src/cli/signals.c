@@ -4,13 +4,16 @@
 #include <unistd.h>
 #include "cli/cli.h"
 #include "loop/loop.h"
+#include "loop/proc.h"
 
 static void on_signal(uv_signal_t *h, int signum)
 {
 	struct cli_signals *s = h->data;
 
-	if (s->asked++)
+	if (s->asked++) {
+		brd_proc_kill_all(); /* nobody would hear what tools still have to say */
 		_exit(EXIT_CANCELLED);
+	}
 	s->fn(s->arg);
 }
 

@@ -7,6 +7,7 @@
  * same time do not inherit them.
  *
  * The op ends when every handle has been closed, so the memory may go in on_end. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,9 +38,10 @@ struct proc {
 	struct buf said; /* of stderr, the last bytes */
 	struct timer grace, linger;
 
-	unsigned handles; /* not yet closed */
-	bool has_child;   /* the handle child is initialised */
-	bool running;     /* there is a child to kill */
+	struct list among; /* of all that run, in any loop */
+	unsigned handles;  /* not yet closed */
+	bool has_child;    /* the handle child is initialised */
+	bool running;      /* there is a child to kill */
 	bool out_eof, err_eof;
 	bool canceled;
 	bool killed; /* none of its group may stay */
@@ -48,6 +50,32 @@ struct proc {
 	enum bread_code code;
 	struct bread_err failure;
 };
+
+/* ---- those that run ---- */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct list all = { &all, &all };
+
+static void set_running(struct proc *p, bool running)
+{
+	pthread_mutex_lock(&all_lock);
+	p->running = running;
+	if (running)
+		brd_list_push(&all, &p->among);
+	else
+		brd_list_remove(&p->among);
+	pthread_mutex_unlock(&all_lock);
+}
+
+void brd_proc_kill_all(void)
+{
+	pthread_mutex_lock(&all_lock);
+	brd_list_each(it, &all)
+	{
+		kill(-brd_list_of(it, struct proc, among)->child.pid, SIGKILL);
+	}
+	pthread_mutex_unlock(&all_lock);
+}
 
 /* ---- the end ---- */
 
@@ -102,7 +130,7 @@ static void on_exit_of_child(uv_process_t *child, int64_t status, int sig)
 {
 	struct proc *p = child->data;
 
-	p->running = false;
+	set_running(p, false);
 	p->status = sig ? 128 + sig : (int)status;
 	if (p->canceled)
 		p->code = BREAD_E_CANCELED;
@@ -322,7 +350,7 @@ struct proc *brd_proc_start(struct loop *l, const struct proc_spec *spec, struct
 		finish(p);
 		return p;
 	}
-	p->running = true;
+	set_running(p, true);
 	uv_read_start((uv_stream_t *)&p->out, on_alloc, on_stdout);
 	uv_read_start((uv_stream_t *)&p->err, on_alloc, on_stderr);
 	write_input(p, spec->input);

@@ -29,3 +29,6 @@ struct proc *brd_proc_start(struct loop *l, const struct proc_spec *spec, struct
 int brd_proc_status(const struct proc *p);             /* exit code, or 128 + signal */
 struct bread_str brd_proc_stderr(const struct proc *p);
 void brd_proc_free(struct proc *p);                    /* after the op has ended */
+
+/* SIGKILL to the groups of all children, in all loops: for who is about to _exit. */
+void brd_proc_kill_all(void);
