@@ -141,6 +141,10 @@ class Server:
     def stop(self, sig=signal.SIGTERM, seconds=30):
         if self.proc.poll() is None:
             self.proc.send_signal(sig)
+        return self.wait(seconds)
+
+    def wait(self, seconds=30):
+        """Its exit status, once it has gone."""
         try:
             code = self.proc.wait(seconds * SLOW)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""C12: one run a session, pairs in its history whatever happened, deleting cancels first."""
+import threading
+from wire import *
+
+MODELS = {
+    'slow': {'when': [{'stream': [{'text': 'w{{i}} ', 'repeat': 20, 'each': 'word', 'delay_ms': 40}]}]},
+    'hang': {'when': [{'stream': [{'text': 'some '}, {'hang': True}]}]},
+    'tools': {'when': [{'match': {'role': 'tool'}, 'stream': [{'text': 'done {{result}}'}]},
+                       {'stream': [{'text': 'calling '}, {'tool_call': {'id': 'c-{{count}}a', 'name': 'tool_nap', 'args': {'s': '{{json number 1}}'}}},
+                                   {'tool_call': {'id': 'c-{{count}}b', 'name': 'tool_nap', 'args': {'s': 0}}}]}]},
+    'bad': {'when': [{'stream': [{'text': 'half '}, {'error': 'broken'}]}]},
+    'count': {'when': [{'stream': [{'text': '{{count}}'}]}]},
+    'ask': {'when': [{'match': {'role': 'tool'}, 'stream': [{'text': 'thanks'}]}, {'stream': [{'tool_call': {'id': 'h1', 'name': 'human_ask', 'args': {}}}]}]},
+}
+AGENTS = {**{k: k for k in MODELS}, 'ask': {'model': {'provider': 's', 'model': 'ask'}, 'humanTools': [{'name': 'ask', 'schema': {'type': 'object'}}]}}
+TOOLS = {'tools': {'nap': tool('time.sleep(args.get("s", 0))\nprint(json.dumps("napped"))')}}
+
+
+def serve(**config):
+    return serving(MODELS, AGENTS, TOOLS, config)
+
+
+def messages(s, session):
+    return json.loads(s.get(f'/sessions/{session}/messages')[2])
+
+
+def unpaired(messages):
+    open_calls, wrong = [], []
+    for m in messages:
+        parts = m['content'] if isinstance(m['content'], list) else json.loads(m['content']) if m['content'][:1] == '[' else []
+        if m['role'] != 'tool' and open_calls:
+            wrong += open_calls  # somebody spoke before the answers
+        for p in parts:
+            if p.get('type') == 'tool-call':
+                open_calls.append(p['toolCallId'])
+            elif p.get('type') == 'tool-result':
+                if p['toolCallId'] in open_calls:
+                    open_calls.remove(p['toolCallId'])
+                else:
+                    wrong.append(p['toolCallId'])
+    return open_calls + wrong
+
+
+def test_busy():
+    with serve() as s:
+        t = s.stream('/agents/slow/run', {'input': 'x', 'session': {'id': 'one'}})
+        run = t.take(1)[0]['runId']
+        for path in ('/agents/slow/run', '/agents/count/run', '/agents/count/runs'):
+            status, _, body = s.post(path, {'input': 'y', 'session': {'id': 'one'}})
+            code, message = error_of(body)
+            check(f'{path}: 409, names the run', status == 409 and code == 'SESSION_BUSY' and run in message, (status, body))
+            status, _, body = s.post(path, {'input': 'y', 'session': {'id': 'one'}, 'ifBusy': 'reject'})
+            equal(f'{path}: the same when it says reject', status, 409)
+        equal('another session is free', s.run('count', 'x', session={'id': 'two'})[-1]['type'], 'agent:run:end')
+        list(t.crumbs())
+        equal('afterwards it is free', s.run('count', 'x', session={'id': 'one'})[-1]['output'], '3')
+        first = s.run('ask', 'x', session={'id': 'wait'})
+        status, _, body = s.post('/agents/count/runs', {'input': 'y', 'session': {'id': 'wait'}})
+        check('a suspended run is active, too', status == 409 and error_of(body)[0] == 'SESSION_BUSY' and first[0]['runId'] in body.decode(), (status, body))
+        t = s.stream('/agents/count/run', {'input': 'y', 'session': {'id': 'wait'}})
+        text = b''.join(t.answer.pieces()).decode() if t.status == 409 else f'{list(t.crumbs())} {t.failure}'
+        check('also for a stream; the checkpoint is named', 'SESSION_BUSY' in text and first[-1]['checkpointId'] in text, (t.status, text))
+
+
+def test_one_of_many():
+    """Twenty start in one session at one moment: one runs, the rest are told."""
+    with serve() as s:
+        for session in ({'id': 'new'}, {'id': 'new'}):
+            got, lock = [], threading.Lock()
+
+            def start():
+                a = s.post('/agents/slow/run', {'input': 'x', 'session': session})
+                with lock:
+                    got.append(a[0])
+            threads = [threading.Thread(target=start) for _ in range(20)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            equal('one wins', (got.count(200), got.count(409)), (1, 19))
+        equal('its history is that of two runs', [m['role'] for m in messages(s, 'new')], ['user', 'assistant'] * 2)
+
+
+def test_pairs():
+    with serve() as s:
+        for agent, input in (('tools', 0), ('bad', 'x'), ('tools', 0), ('count', 'x')):
+            s.run(agent, str(input), session={'id': 'p'})
+            equal(f'{agent}: every call has its result', unpaired(messages(s, 'p')), [])
+        t = s.stream('/agents/tools/run', {'input': '30', 'session': {'id': 'p'}})
+        c = t.until('tool:call')
+        t.until('tool:result')
+        s.post(f"/runs/{c['runId']}/cancel")
+        list(t.crumbs())
+        equal('cancelled between two results', unpaired(messages(s, 'p')), [])
+        text = json.dumps(messages(s, 'p'))
+        check('the finished result is kept', 'napped' in text and 'RUN_CANCELLED' in text)
+        equal('and the session goes on', s.run('count', 'x', session={'id': 'p'})[-1]['type'], 'agent:run:end')
+
+
+def test_after_a_crash():
+    folder = project(MODELS, AGENTS, TOOLS)
+    s = Server(folder)
+    runs = {}
+    for agent, input in (('tools', '30'), ('hang', 'x'), ('slow', 'x'), ('ask', 'x')):
+        t = s.stream(f'/agents/{agent}/run', {'input': input, 'session': {'id': agent}})
+        runs[agent] = t.take(2)[0]['runId']
+    wait_for(lambda: False, .3)
+    s.proc.kill()
+    s.proc.wait()
+    s = Server(folder)
+    try:
+        for agent in ('tools', 'slow'):
+            equal(f'{agent}: taken up and ended', s.ended(runs[agent], 20), 'completed')
+            equal(f'{agent}: every call has its result', unpaired(messages(s, agent)), [])
+            log = s.log_of(runs[agent])
+            equal(f'{agent}: numbers without a hole', [c['seq'] for c in log], list(range(1, len(log) + 1)))
+        check('the tool that was running is told as interrupted', 'TOOL_INTERRUPTED' in s.get(f"/runs/{runs['tools']}/stream")[2].decode())
+        equal('the one that hangs is running again', s.status(runs['hang']), 'running')
+        s.post(f"/runs/{runs['hang']}/cancel")
+        equal('and can be cancelled', s.ended(runs['hang']), 'cancelled')
+        equal('who waits still waits', s.status(runs['ask']), 'suspended')
+        for agent in runs:
+            if agent != 'ask':
+                equal(f'{agent}: the session goes on', s.run('count', 'x', session={'id': agent})[-1]['type'], 'agent:run:end')
+    finally:
+        check('ends in peace', s.stop() in (0, 143), s.log()[-1000:])
+
+
+def test_delete():
+    with serve() as s:
+        for agent, after in (('hang', 2), ('tools', 3), ('slow', 4)):
+            t = s.stream(f'/agents/{agent}/run', {'input': '30', 'session': {'id': f'd-{agent}'}})
+            run = t.take(after)[0]['runId']
+            status, _, body = s.ask('DELETE', f'/sessions/d-{agent}')
+            equal(f'{agent}: deleted while it runs', (status, body), (200, b'{"ok":true}'))
+            list(t.crumbs())
+            equal(f'{agent}: its stream was told', t.failure and t.failure['code'], 'RUN_CANCELLED')
+            for path in (f'/sessions/d-{agent}', f'/sessions/d-{agent}/messages', f'/runs/{run}', f'/runs/{run}/stream', f'/runs/{run}/crumbs/1'):
+                equal(f'{agent}: {path[:12]}… is gone', s.get(path)[0], 404)
+        cp = s.run('ask', 'x', session={'id': 'd-ask'})[-1]['checkpointId']
+        s.ask('DELETE', '/sessions/d-ask')
+        t = s.stream(f'/resume/{cp}', {'response': 1})
+        list(t.crumbs())
+        check('a checkpoint goes with its session', t.failure and t.failure['code'] == 'CHECKPOINT_NOT_FOUND', (t.status, t.raw))
+        equal('no run is left', s.json('/runs'), [])
+        equal('twice is fine', s.ask('DELETE', '/sessions/d-ask')[0], 200)
+        equal('the id can be used again', s.run('count', 'x', session={'id': 'd-hang'})[-1]['output'], '1')
+
+
+def test_delete_while_starting():
+    """Deleted at any moment of a run's youth: nothing of it comes back."""
+    with serve() as s:
+        for i in range(30):
+            run = s.submit('slow', 'x', session={'id': f'r{i}'})
+            equal_status = s.ask('DELETE', f'/sessions/r{i}')[0]
+            if equal_status != 200:
+                check('deleted', False, equal_status)
+        wait_for(lambda: False, 1.2)
+        equal('nothing is left of thirty', (s.json('/sessions'), s.json('/runs')), ([], []))
+
+
+def test_concurrency():
+    with serve(concurrency={'max': 3}) as s:
+        live = [s.stream('/agents/slow/run', {'input': 'x'}) for _ in range(3)]
+        for t in live:
+            t.take(1)
+        t = s.stream('/agents/count/run', {'input': 'x'})
+        list(t.crumbs())
+        equal('the fourth is refused', t.failure['code'], 'CONCURRENCY_LIMIT')
+        status, h, _ = s.post('/agents/count/runs', {'input': 'x'})
+        equal('submitted: 429 and when to come back', (status, 'retry-after' in h), (429, True))
+        for t in live:
+            list(t.crumbs())
+        equal('then there is room', s.run('count', 'x')[-1]['type'], 'agent:run:end')
+
+
+main(globals())
