@@ -218,7 +218,10 @@ class Chat(Case):
         self.assertEqual(self.p.run('chat').status, 2)
 
     def test_on_a_terminal_lines_are_edited(self):
-        pid, fd = pty.fork()
+        try:
+            pid, fd = pty.fork()
+        except OSError as e:  # a root without /dev/pts
+            self.skipTest(str(e))
         if pid == 0:
             os.execve(BREAD, [BREAD, 'chat', 'hello', '--cwd', self.p.dir],
                       dict(os.environ, TERM='xterm', LC_ALL='C.UTF-8'))
