@@ -34,6 +34,7 @@ bench: all
 
 install: all
 	@meson install -C build --no-rebuild
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean:
 	@rm -rf build build-gcc build-clang build-asan build-tsan build-fuzz
