@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define BLOCK_FIRST 2048
+#define BLOCK_FIRST 512
 #define BLOCK_MOST 65536
 #define ALIGN _Alignof(max_align_t)
 
