@@ -135,7 +135,7 @@ int brd_script_load(
 	char where[128];
 	int r;
 
-	*s = (struct script){ .record_fd = -1 };
+	*s = (struct script){ .record_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 	snprintf(
 		where, sizeof(where), "providers.%.*s", (int)(name.n < 100 ? name.n : 100), name.p);
 	r = brd_json_parse(&s->arena, brd_arena_copy(&s->arena, options), 0, &o, NULL);
@@ -186,15 +186,20 @@ const struct scripted_model *brd_script_find(const struct script *s, struct brea
 
 int64_t brd_script_count(struct script *s, struct bread_str id)
 {
-	struct call_count *c = brd_map_get(&s->calls, id);
+	struct call_count *c;
+	int64_t n;
 
+	pthread_mutex_lock(&s->lock);
+	c = brd_map_get(&s->calls, id);
 	if (!c) {
 		c = brd_alloc(sizeof(*c) + id.n);
 		memcpy(c + 1, id.p, id.n);
 		c->id = (struct bread_str){ (char *)(c + 1), id.n };
 		brd_map_put(&s->calls, c->id, c);
 	}
-	return c->n++;
+	n = c->n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 static void add_capture(

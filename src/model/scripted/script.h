@@ -2,6 +2,7 @@
 /* A script: for each model, what it answers (docs/scripted.md). Read and checked
  * once, at open; the answers stay JSON and are filled in call by call. */
 #pragma once
+#include <pthread.h>
 #include "base/map.h"
 #include "model/scripted/template.h"
 
@@ -25,7 +26,8 @@ struct script {
 	struct arena arena;
 	struct scripted_model *models;
 	size_t model_count;
-	struct map calls; /* id to struct call_count */
+	pthread_mutex_t lock; /* of calls: any loop may call a model */
+	struct map calls;     /* id to struct call_count */
 	char *record;     /* path; NULL: no recording */
 	int record_fd;
 };
