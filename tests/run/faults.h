@@ -15,6 +15,7 @@ struct scenario {
 	const char *output; /* what it completes with */
 	unsigned questions; /* to humans, in all */
 	unsigned tools;     /* calls of tools, in all */
+	bool workers;       /* threads take part: time must pass for them, too */
 };
 extern const struct scenario scenarios[];
 extern const size_t scenario_count;
