@@ -291,6 +291,12 @@ static void try_load(struct check *c, const char *id, const char *dir)
 	brd_buf_fini(&out);
 }
 
+/* A missing schema is a fault when it is loaded; who asked for agents says it his own way. */
+static bool told_of(const struct check *c, const struct project_seen *s)
+{
+	return c->to->on_agent && s->needs_output_schema && !s->output_schema;
+}
+
 static void check_files(struct check *c, const char *dir, const struct yaml_doc *doc)
 {
 	struct names tools = brd_list_dir(
@@ -308,7 +314,7 @@ static void check_files(struct check *c, const char *dir, const struct yaml_doc 
 	for (size_t i = 0; i < tools.n; i++)
 		check_tool_file(c, dir, tools.v[i]);
 	check_evals(c, dir);
-	if (!s->faults)
+	if (!s->faults && !told_of(c, s))
 		try_load(c, s->id, dir);
 }
 
