@@ -307,7 +307,7 @@ def test_parts_of_bread_yaml():
                         'crumbFilter': ({'drop': 5}, {'drop': ['nope']}, {'drop': [5]}, {'zzz': 1}), 'pipelines': (5, [], {'p': 5}), 'blobStore': (5, 'nope', {'type': 'nope'}, {'type': 'fs', 'dir': 5}, {'type': 'fs', 'zzz': 1}),
                         'entrypoints': (5, 'x', [5], ['../hi']), 'log': ({'level': 'nope'},)}.items():
         for v in values:
-            file_refused(f'{key} = {v}', b, {**BASE, key: v}, {'blobStore': 'blob', 'providers': 'provider'}.get(key, 'agent' if v in ([5], ['../hi']) else key))
+            file_refused(f'{key} = {v}', b, {**BASE, key: v}, {'blobStore': 'blob', 'providers': 'provider'}.get(key, 'agent' if key == 'entrypoints' and v in ([5], ['../hi']) else key))
     file_refused('no store', b, {k: v for k, v in BASE.items() if k != 'store'}, 'store')
     file_refused('no transport', b, {k: v for k, v in BASE.items() if k != 'transport'}, 'transport')
     for v in ({'models': 5}, {'models': []}, {'models': {'hi': 5}}, {'models': {'hi': {'calls': 5}}}, {'models': {'hi': {'when': [{'stream': 5}]}}}, {'models': {'hi': {'when': [{'stream': [{'txt': 'x'}]}]}}},
