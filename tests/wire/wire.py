@@ -17,6 +17,7 @@ import traceback
 
 BREAD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 ONLY = sys.argv[2:]
+os.environ.setdefault('TSAN_OPTIONS', 'suppressions=' + os.path.join(os.path.dirname(os.path.abspath(__file__)), 'tsan.supp'))
 # Under a sanitizer or valgrind everything takes longer.
 SLOW = float(os.environ.get('BREAD_TEST_SLOW', '1'))
 counts = {'passed': 0, 'failed': 0}
@@ -210,7 +211,8 @@ def serving(models=None, agents=None, tools=None, config=None, **kw):
                      'LeakSanitizer', 'definitely lost'):
             if word in log:
                 at = log.find(word)
-                check('no sanitizer complains', False, log[max(0, at - 200):at + 2500])
+                check('no sanitizer complains', False)
+                print(log[max(0, at - 200):at + 6000])
                 break
         shutil.rmtree(folder, ignore_errors=True)
 
