@@ -9,9 +9,11 @@
 #include "model/family.h"
 #include "model/partial.h"
 
+#define BODY_MAX ((size_t)256 * 1024 * 1024)
+
 void brd_body_begin(struct outgoing *o)
 {
-	brd_buf_init(&o->body, 256 * 1024 * 1024);
+	brd_buf_init(&o->body, BODY_MAX);
 	o->w = brd_jsonw(&o->body);
 	brd_jw_obj(&o->w);
 }
@@ -67,32 +69,35 @@ static bool header_ok(struct bread_str value)
 	return true;
 }
 
-void brd_header(struct outgoing *o, const char *name, struct bread_str value)
+static void add_header(struct outgoing *o, const char *name, struct bread_str value)
 {
 	size_t max = sizeof(o->headers) / sizeof(*o->headers) - 1; /* it ends in a NULL */
 
-	if (!value.n || o->header_count == max || !header_ok(value))
-		return;
+	if (value.n && header_ok(value) && o->header_count < max)
+		o->headers[o->header_count++] =
+			brd_arena_printf(o->a, "%s: %.*s", name, BRD_ARG(value)).p;
+}
+
+void brd_header(struct outgoing *o, const char *name, struct bread_str value)
+{
 	/* what the entry says replaces ours; null deletes it */
 	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);)
 		if (brd_str_ieq(brd_json_str(it.key, o->a), brd_str(name)))
 			return;
-	o->headers[o->header_count++] = brd_arena_printf(o->a, "%s: %.*s", name, BRD_ARG(value)).p;
+	add_header(o, name, value);
+}
+
+void brd_header_bearer(struct outgoing *o)
+{
+	if (o->p->api_key.n)
+		brd_header(o, "Authorization",
+			brd_arena_printf(o->a, "Bearer %.*s", BRD_ARG(o->p->api_key)));
 }
 
 static void add_entry_headers(struct outgoing *o)
 {
-	size_t max = sizeof(o->headers) / sizeof(*o->headers) - 1;
-
-	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);) {
-		struct bread_str value = brd_json_str(it.value, o->a);
-
-		if (!value.n || !header_ok(value) || o->header_count == max)
-			continue;
-		o->headers[o->header_count++] = brd_arena_printf(
-			o->a, "%s: %.*s", brd_json_strz(it.key, o->a), BRD_ARG(value))
-							.p;
-	}
+	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);)
+		add_header(o, brd_json_strz(it.key, o->a), brd_json_str(it.value, o->a));
 }
 
 static struct jval object_of(struct bread_str json, struct arena *a)
@@ -137,6 +142,11 @@ struct bread_str brd_setting_str(const struct outgoing *o, const char *key)
 int64_t brd_setting_int(const struct outgoing *o, const char *key, int64_t dflt)
 {
 	return brd_json_int_or(brd_setting(o, key), dflt);
+}
+
+bool brd_reasoning_off(struct bread_str level)
+{
+	return brd_str_is(level, "none") || brd_str_is(level, "off");
 }
 
 void brd_write_schema(struct jsonw *w, struct bread_str schema, struct arena *a)
@@ -214,7 +224,6 @@ bool brd_event_parse(struct mstream *s, struct bread_str data, struct arena *a, 
 	s->alive++;
 	if (brd_json_parse(a, data, 0, ret, NULL) == BREAD_OK)
 		return true;
-	brd_buf_init(&mended, data.n * 6 + 64);
 	brd_json_repair(data, &mended);
 	text = brd_arena_copy(a, brd_buf_str(&mended));
 	brd_buf_fini(&mended);

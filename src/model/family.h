@@ -71,17 +71,19 @@ int brd_outgoing_write(struct outgoing *o, const struct provider *p,
 void brd_body_begin(struct outgoing *o);
 /* true: write the value now; false: the caller's options give this key themselves. */
 bool brd_body_key(struct outgoing *o, const char *key);
-void brd_body_str(
-	struct outgoing *o, const char *key, struct bread_str s);      /* left out when empty */
-void brd_body_raw(struct outgoing *o, const char *key, struct jval v); /* left out when JSON_NONE */
+/* Left out when it is empty; when there is none. */
+void brd_body_str(struct outgoing *o, const char *key, struct bread_str s);
+void brd_body_raw(struct outgoing *o, const char *key, struct jval v);
 void brd_body_bool(struct outgoing *o, const char *key, bool v);
 void brd_body_int(struct outgoing *o, const char *key, int64_t v);
 void brd_body_end(struct outgoing *o);
 void brd_header(struct outgoing *o, const char *name, struct bread_str value);
+void brd_header_bearer(struct outgoing *o); /* Authorization, when there is a key */
 
 struct jval brd_setting(const struct outgoing *o, const char *key);
 struct bread_str brd_setting_str(const struct outgoing *o, const char *key);
 int64_t brd_setting_int(const struct outgoing *o, const char *key, int64_t dflt);
+bool brd_reasoning_off(struct bread_str level); /* the setting "reasoning": none, off */
 
 /* A JSON schema as providers take it: without "$schema". */
 void brd_write_schema(struct jsonw *w, struct bread_str schema, struct arena *a);

@@ -2,7 +2,6 @@
 /* See fault.h. The order of the decisions matters: a quota that is used up comes
  * as 429 and must not be tried again; Bedrock-like throttling says "too many
  * tokens" and is no overflow. */
-#define _XOPEN_SOURCE 700
 #include "model/fault.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +10,9 @@
 #include "base/str.h"
 #include "base/uuid.h"
 
-#define HTML_KEPT 400
+#define HTML_KEPT 400            /* bytes of an error page, without its tags */
+#define BEHIND_GATEWAY_KEPT 2000 /* of what the provider behind a gateway said */
+#define SENTENCE_MAX 4096        /* overflows are told in sentences, not in documents */
 
 /* * stands for anything, # for a number. Lower case. */
 static const char *const overflow_patterns[] = {
@@ -79,8 +80,8 @@ static bool has(struct bread_str s, const char *pat)
 
 bool brd_is_overflow(struct bread_str text)
 {
-	if (text.n > 4096)
-		text.n = 4096; /* sentences, not documents */
+	if (text.n > SENTENCE_MAX)
+		text.n = SENTENCE_MAX;
 	if (has(text, "rate limit") || has(text, "too many requests") || has(text, "throttling") ||
 		(text.n && match_here("service unavailable:", text)))
 		return false;
@@ -218,8 +219,8 @@ static void read_message(struct signals *s, struct jval error, struct arena *a)
 		brd_json_type(raw) == JSON_STRING ? brd_json_str(raw, a) : brd_json_raw(raw);
 
 	s->message = brd_json_str(brd_json_get(error, "message"), a);
-	if (more.n > 2000)
-		more.n = brd_utf8_cut(more, 2000);
+	if (more.n > BEHIND_GATEWAY_KEPT)
+		more.n = brd_utf8_cut(more, BEHIND_GATEWAY_KEPT);
 	if (more.n)
 		s->message = brd_arena_printf(a, "%.*s: %.*s", BRD_ARG(s->message), BRD_ARG(more));
 }

@@ -70,7 +70,7 @@ int brd_model_open(
 	struct buf options;
 	int r;
 
-	brd_buf_init(&options, 16 * 1024 * 1024);
+	brd_buf_init(&options, PROVIDER_ENTRY_MAX);
 	r = brd_catalogue_resolve(&ops, &options, name, entry, err);
 	if (!r)
 		r = brd_model_open_ops(ret, ops, name, brd_buf_str(&options), err);

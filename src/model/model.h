@@ -5,20 +5,24 @@
  * (scripted, anthropic, openai, ollama) or a name from the catalogue (groq,
  * deepseek, vllm, …), which is a type with a base URL, a key variable and quirks. */
 #pragma once
-#include "base/json.h"
 #include "base/arena.h"
+#include "base/json.h"
 #include "bread/ext/model.h"
 
-/* name: the key under `providers:`; entry: its JSON object, may be JSON_NONE for
- * a catalogue name, or a string: the type alone. BREAD_E_INVALID: an unknown type (names those
- * there are), or PROVIDER_NOT_CONFIGURED when an environment variable it needs is not set. */
+/* Watchdogs of a call where neither its request nor the provider's entry says otherwise. */
+#define MODEL_FIRST_BYTE_MS 60000
+#define MODEL_SILENCE_MS 120000
+
+/* name: the key under `providers:`; entry: its JSON object, a string (the type alone), or JSON_NONE
+ * for a name of the catalogue. BREAD_E_INVALID: an unknown type (names those there are), or
+ * PROVIDER_NOT_CONFIGURED when an environment variable that it needs is not set. */
 int brd_model_open(
 	struct bread_model **ret, struct bread_str name, struct jval entry, struct bread_err *err);
 int brd_model_open_ops(struct bread_model **ret, const struct bread_model_ops *ops,
 	struct bread_str name, struct bread_str options, struct bread_err *err);
 void brd_model_close(struct bread_model *m); /* NULL, too */
 
-/* Starts a call; measures it; in debug builds checks the order of events (model-stream.md 2.5). */
+/* Starts a call; measures it, and checks the order of its events (order.h). */
 void brd_model_start(struct bread_model *m, struct bread_model_call *call);
 void brd_model_pause(struct bread_model *m, struct bread_model_call *call, bool on);
 
@@ -29,11 +33,11 @@ struct provider_entry { /* one line of the catalogue, for `bread provider list` 
 };
 const struct provider_entry *brd_provider_catalogue(size_t *ret_count);
 
-/* Messages as sessions keep them (bread-runtime.md 5) to canonical ones: role and content JSON in,
+/* Messages as sessions keep them (docs/sessions.md) to canonical ones: role and content JSON in,
  * parts out, all in the arena. BREAD_E_INVALID: not such a message. */
 int brd_message_from_stored(struct bread_message *ret, struct bread_str role, struct jval content,
 	struct arena *a, struct bread_err *err);
-/* And back: the content JSON of a message's parts, as upstream writes it. */
+/* And back: the content JSON of a message's parts, as the original writes it. */
 void brd_message_to_stored(struct buf *out, const struct bread_message *m);
-/* The prompt as upstream's recordings have it: [{"role":"system","content":…},…]. */
+/* The prompt as recordings of the original have it: [{"role":"system","content":…},…]. */
 void brd_prompt_json(struct buf *out, const struct bread_model_request *req);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-enum { TEXT = 1, THINKING = 2, CALL = 3, ENDED = 0x80 };
+enum { TEXT = 1, THINKING = 2, CALL = 3, ENDED = 0x80 }; /* ENDED is or'ed to one of the others */
 
 static const char *on_start(struct event_order *o, unsigned index, unsigned char kind)
 {

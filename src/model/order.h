@@ -5,7 +5,7 @@
 #include "bread/ext/model.h"
 
 struct event_order {
-	unsigned char *blocks; /* by index: kind of the block, or'ed with BLOCK_ENDED */
+	unsigned char *blocks; /* by index: kind of the block, or'ed with ENDED (order.c) */
 	unsigned count, cap;
 	bool started, ended;
 };

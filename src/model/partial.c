@@ -305,6 +305,7 @@ void brd_json_repair(struct bread_str text, struct buf *out)
 	const char *p = text.p, *end = text.p + text.n;
 	bool inside = false;
 
+	brd_buf_init(out, text.n * 6 + 1); /* a control character becomes \u00XX */
 	while (p < end) {
 		if (*p == '"')
 			inside = !inside;
@@ -327,7 +328,6 @@ bool brd_args_finish(struct bread_str raw, struct buf *out)
 	}
 	if (complete(raw, out))
 		return true;
-	brd_buf_init(&mended, raw.n * 6 + 64);
 	brd_json_repair(raw, &mended);
 	if (!complete(brd_buf_str(&mended), out)) {
 		whole = false;

@@ -14,12 +14,12 @@
 #include "base/str.h"
 #include "loop/loop.h"
 #include "model/family.h"
+#include "model/model.h"
 #include "net/client.h"
 
 #define ERROR_BODY_MAX ((size_t)1024 * 1024)
-#define FIRST_BYTE_MS 60000
-#define SILENCE_MS 120000
 #define RETRIES 2
+#define RETRY_DELAY_MAX_MS 60000
 /* How long the connection may take to end after the answer did, so that it can be used again. */
 #define DRAIN_MS 300
 
@@ -28,7 +28,7 @@ struct exchange {
 	struct bread_model_call *call;
 	struct outgoing out;
 	struct arena arena;
-	char *url;
+	const char *url;
 	struct mstream stream;
 	void *parser;
 	struct http_call *http;
@@ -187,12 +187,12 @@ static int64_t pick(int64_t asked, int64_t entry, int64_t dflt)
 
 static int64_t first_byte_ms(const struct exchange *x)
 {
-	return pick(x->call->req->first_byte_ms, x->p->first_byte_ms, FIRST_BYTE_MS);
+	return pick(x->call->req->first_byte_ms, x->p->first_byte_ms, MODEL_FIRST_BYTE_MS);
 }
 
 static void watch(struct exchange *x)
 {
-	int64_t ms = x->alive ? pick(x->call->req->silence_ms, x->p->silence_ms, SILENCE_MS)
+	int64_t ms = x->alive ? pick(x->call->req->silence_ms, x->p->silence_ms, MODEL_SILENCE_MS)
 			      : first_byte_ms(x);
 
 	if (x->done)
@@ -352,8 +352,7 @@ static int write_request(struct exchange *x, struct bread_err *err)
 	struct outgoing *o = &x->out;
 	int r = brd_outgoing_write(o, x->p, x->call->req, &x->arena, err);
 
-	x->url = (char *)brd_arena_printf(
-		&x->arena, "%.*s%.*s", BRD_ARG(x->p->base_url), BRD_ARG(o->path))
+	x->url = brd_arena_printf(&x->arena, "%.*s%.*s", BRD_ARG(x->p->base_url), BRD_ARG(o->path))
 			 .p;
 	return r;
 }
@@ -432,7 +431,6 @@ static int check_options(struct provider *p, struct bread_err *err)
 {
 	for (struct json_iter it = brd_json_each(p->options); brd_json_next(&it);) {
 		struct bread_str key = brd_json_str(it.key, &p->arena);
-
 		const struct option *o = option_named(key);
 
 		if (!o && !brd_str_starts(key, BRD_STR("x-")))
@@ -474,7 +472,8 @@ static void read_options(struct provider *p)
 	p->silence_ms = brd_json_int_or(brd_json_get(o, "silenceMs"), 0);
 	p->connect_ms = brd_json_int_or(brd_json_get(o, "connectMs"), 0);
 	p->max_retries = (int)brd_json_int_or(brd_json_get(o, "maxRetries"), RETRIES);
-	p->max_retry_delay_ms = brd_json_int_or(brd_json_get(o, "maxRetryDelayMs"), 60000);
+	p->max_retry_delay_ms =
+		brd_json_int_or(brd_json_get(o, "maxRetryDelayMs"), RETRY_DELAY_MAX_MS);
 	p->ca_file = brd_json_strz(brd_json_get(o, "caFile"), &p->arena);
 }
 

@@ -23,5 +23,5 @@ struct replay {
 /* All of it in the arena. System prompts of no text are left out by the caller. */
 void brd_replay(struct replay *ret, const struct bread_model_request *req, enum id_rule ids,
 	struct arena *a);
-struct bread_str brd_replay_clean(
-	struct bread_str text, struct arena *a); /* without lone surrogates */
+/* Without lone surrogates. */
+struct bread_str brd_replay_clean(struct bread_str text, struct arena *a);

@@ -10,6 +10,8 @@
 
 #define REDACTED "[Reasoning redacted]"
 #define HOLD_MAX 6
+#define NAME_MAX_BYTES 4096 /* of a call's id and name */
+#define META_MAX 1024       /* of the response's id and model */
 
 struct mblock {
 	enum bread_part_kind kind;
@@ -35,8 +37,8 @@ void brd_mstream_init(
 	struct mstream *s, void (*emit)(void *arg, const struct bread_event *ev), void *arg)
 {
 	*s = (struct mstream){ .emit = emit, .arg = arg };
-	brd_buf_init(&s->response_id, 1024);
-	brd_buf_init(&s->response_model, 1024);
+	brd_buf_init(&s->response_id, META_MAX);
+	brd_buf_init(&s->response_model, META_MAX);
 }
 
 void brd_mstream_fini(struct mstream *s)
@@ -123,8 +125,8 @@ int brd_mstream_open(struct mstream *s, enum bread_part_kind kind)
 	b = &s->blocks[s->count++];
 	*b = (struct mblock){ .kind = kind };
 	brd_buf_init(&b->text, MSTREAM_TEXT_MAX);
-	brd_buf_init(&b->id, 4096);
-	brd_buf_init(&b->name, 4096);
+	brd_buf_init(&b->id, NAME_MAX_BYTES);
+	brd_buf_init(&b->name, NAME_MAX_BYTES);
 	brd_buf_init(&b->signature, MSTREAM_TEXT_MAX);
 	if (kind != BREAD_PART_CALL)
 		show(s, b);
@@ -235,9 +237,19 @@ void brd_mstream_add(struct mstream *s, int at, struct bread_str text)
 		add_mended(s, b, text, false);
 }
 
+void brd_mstream_add_to(
+	struct mstream *s, int *block, enum bread_part_kind kind, struct bread_str text)
+{
+	if (!text.n)
+		return;
+	if (*block < 0)
+		*block = brd_mstream_open(s, kind);
+	brd_mstream_add(s, *block, text);
+}
+
 static void set_once(struct buf *b, struct bread_str s)
 {
-	if (!b->len && s.n <= 4096)
+	if (!b->len && s.n <= NAME_MAX_BYTES)
 		brd_buf_add(b, s);
 }
 

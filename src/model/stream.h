@@ -18,8 +18,8 @@
 
 struct fault { /* why a call failed */
 	enum bread_model_fault kind;
-	bool retryable,
-		finished; /* finished: the provider itself ended (its blocks are ended first) */
+	bool retryable;
+	bool finished; /* the provider itself ended: blocks are ended first */
 	int status;
 	int64_t retry_after_ms; /* -1: not said */
 	struct bread_str text;
@@ -48,14 +48,16 @@ void brd_mstream_init(
 void brd_mstream_fini(struct mstream *s);
 void brd_mstream_reset(struct mstream *s); /* as new: for another attempt */
 
-/* kind: BREAD_PART_TEXT, _REASONING or _CALL. Returns the block's handle, or -1 (ended; too many).
- */
+/* kind: BREAD_PART_TEXT, _REASONING or _CALL. Returns a handle; -1: ended, or too many blocks. */
 int brd_mstream_open(struct mstream *s, enum bread_part_kind kind);
 void brd_mstream_add(struct mstream *s, int block, struct bread_str text);
-void brd_mstream_call(struct mstream *s, int block, struct bread_str id,
-	struct bread_str name); /* empty: not known yet */
-void brd_mstream_sign(
-	struct mstream *s, int block, struct bread_str more); /* appended to its signature */
+/* For providers that name no blocks: *block, -1 at first, is opened by its first text. */
+void brd_mstream_add_to(
+	struct mstream *s, int *block, enum bread_part_kind kind, struct bread_str text);
+/* id, name: empty while they are not known. */
+void brd_mstream_call(struct mstream *s, int block, struct bread_str id, struct bread_str name);
+/* more is appended to its signature. */
+void brd_mstream_sign(struct mstream *s, int block, struct bread_str more);
 void brd_mstream_redact(struct mstream *s, int block, struct bread_str payload);
 void brd_mstream_end(struct mstream *s, int block); /* -1, an ended one: nothing */
 void brd_mstream_file(struct mstream *s, struct bread_str media_type, struct bread_str base64);

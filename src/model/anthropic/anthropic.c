@@ -22,7 +22,7 @@ static bool is_claude(const struct outgoing *o)
 	return model_has(o, "claude");
 }
 
-/* Claude 3.x and 4.0 know neither adaptive thinking nor output_config. */
+/* Claude 2, 3.x and 4.0 know neither adaptive thinking nor output_config. */
 static bool is_old(const struct outgoing *o)
 {
 	return model_has(o, "claude-2") || model_has(o, "claude-3") ||
@@ -34,6 +34,7 @@ static bool is_adaptive(const struct outgoing *o)
 	return is_claude(o) && !is_old(o) && !model_has(o, "-4-1") && !model_has(o, "-4-5");
 }
 
+/* max_tokens must be given, and must not be over what the model can write. */
 static int64_t most_tokens(const struct outgoing *o)
 {
 	if (model_has(o, "claude-2") || model_has(o, "claude-3-haiku") ||
@@ -42,6 +43,7 @@ static int64_t most_tokens(const struct outgoing *o)
 	return model_has(o, "claude-3-5") ? 8192 : 32000;
 }
 
+/* Tokens of thinking for models that want a number instead of a level. */
 static int64_t budget_of(struct bread_str level)
 {
 	if (brd_str_is(level, "minimal"))
@@ -273,7 +275,7 @@ static struct bread_str thinking_level(const struct outgoing *o)
 {
 	struct bread_str level = brd_setting_str(o, "reasoning");
 
-	if (brd_str_is(level, "none") || brd_str_is(level, "off") || o->json_tool.n)
+	if (brd_reasoning_off(level) || o->json_tool.n)
 		level.n = 0; /* a forced tool and thinking exclude each other */
 	return level;
 }
@@ -323,13 +325,13 @@ static void write_output_config(struct outgoing *o, struct bread_str level)
 static void write_headers(struct outgoing *o, bool interleaved)
 {
 	struct bread_str key = o->p->api_key;
-	bool bearer =
+	bool bearer = /* a token of an account, not of the API */
 		brd_str_find(key, BRD_STR("sk-ant-oat")) >= 0 || brd_str_is(o->p->server, "vercel");
 
 	brd_header(o, "Accept", BRD_STR("text/event-stream"));
 	brd_header(o, "anthropic-version", BRD_STR(VERSION));
-	if (key.n && bearer)
-		brd_header(o, "Authorization", brd_arena_printf(o->a, "Bearer %.*s", BRD_ARG(key)));
+	if (bearer)
+		brd_header_bearer(o);
 	else
 		brd_header(o, "x-api-key", key);
 	if (interleaved && is_claude(o) && !model_has(o, "claude-3"))

@@ -174,9 +174,7 @@ static int request(struct outgoing *o, struct bread_err *err)
 	struct bread_str level = brd_setting_str(o, "reasoning");
 
 	o->path = BRD_STR("/api/chat");
-	if (o->p->api_key.n)
-		brd_header(o, "Authorization",
-			brd_arena_printf(o->a, "Bearer %.*s", BRD_ARG(o->p->api_key)));
+	brd_header_bearer(o);
 	brd_header(o, "Accept", BRD_STR("application/x-ndjson"));
 	brd_body_begin(o);
 	brd_body_str(o, "model", o->req->model);
@@ -185,7 +183,7 @@ static int request(struct outgoing *o, struct bread_err *err)
 	if (o->req->schema.n && brd_body_key(o, "format"))
 		brd_write_schema(&o->w, o->req->schema, o->a);
 	if (level.n)
-		brd_body_bool(o, "think", !brd_str_is(level, "none") && !brd_str_is(level, "off"));
+		brd_body_bool(o, "think", !brd_reasoning_off(level));
 	write_options(o);
 	brd_body_bool(o, "stream", true);
 	brd_body_end(o);

@@ -17,16 +17,6 @@ struct ollama_parser {
 	bool done;
 };
 
-static void add(
-	struct ollama_parser *p, int *block, enum bread_part_kind kind, struct bread_str text)
-{
-	if (!text.n)
-		return;
-	if (*block < 0)
-		*block = brd_mstream_open(p->s, kind);
-	brd_mstream_add(p->s, *block, text);
-}
-
 static void on_call(struct ollama_parser *p, struct jval call)
 {
 	struct jval f = brd_json_get(call, "function"), args = brd_json_get(f, "arguments");
@@ -76,9 +66,10 @@ static void on_line(void *arg, struct bread_str line)
 	}
 	if (!p->s->response_model.len)
 		brd_buf_add(&p->s->response_model, brd_json_str(brd_json_get(v, "model"), &p->a));
-	add(p, &p->thinking, BREAD_PART_REASONING,
+	brd_mstream_add_to(p->s, &p->thinking, BREAD_PART_REASONING,
 		brd_json_str(brd_json_get(m, "thinking"), &p->a));
-	add(p, &p->text, BREAD_PART_TEXT, brd_json_str(brd_json_get(m, "content"), &p->a));
+	brd_mstream_add_to(
+		p->s, &p->text, BREAD_PART_TEXT, brd_json_str(brd_json_get(m, "content"), &p->a));
 	for (struct json_iter it = brd_json_each(brd_json_get(m, "tool_calls"));
 		brd_json_next(&it);)
 		on_call(p, it.value);

@@ -112,7 +112,7 @@ static void write_object_of(
 static void write_reasoning(struct outgoing *o, const struct quirks *q)
 {
 	struct bread_str level = brd_setting_str(o, "reasoning");
-	bool off = brd_str_is(level, "none") || brd_str_is(level, "off");
+	bool off = brd_reasoning_off(level);
 
 	if (!level.n)
 		return;
@@ -164,13 +164,11 @@ static void write_sampling(struct outgoing *o, const struct quirks *q)
 
 static void write_headers(struct outgoing *o, const struct quirks *q)
 {
-	struct bread_str key = o->p->api_key;
-
 	brd_header(o, "Accept", BRD_STR("text/event-stream"));
 	if (q->api_key_header)
-		brd_header(o, "api-key", key);
-	else if (key.n)
-		brd_header(o, "Authorization", brd_arena_printf(o->a, "Bearer %.*s", BRD_ARG(key)));
+		brd_header(o, "api-key", o->p->api_key);
+	else
+		brd_header_bearer(o);
 	if (q->affinity)
 		brd_header(o, "x-affinity", o->req->session_id);
 }

@@ -10,7 +10,8 @@
 #include "model/openai/parse.h"
 #include "net/sse.h"
 
-struct chat_call {     /* one call of theirs */
+/* One call of theirs. */
+struct chat_call {
 	int64_t index; /* -1: none was given */
 	int block;
 };
@@ -32,16 +33,17 @@ static struct bread_str str(struct chat_parser *p, struct jval v, const char *ke
 	return brd_json_str(brd_json_get(v, key), &p->a);
 }
 
-static void add(struct chat_parser *p, int *block, enum bread_part_kind kind, struct bread_str text)
+/* ---- reasoning and text ---- */
+
+static void add_text(struct chat_parser *p, struct bread_str text)
 {
-	if (!text.n)
-		return;
-	if (*block < 0)
-		*block = brd_mstream_open(p->s, kind);
-	brd_mstream_add(p->s, *block, text);
+	brd_mstream_add_to(p->s, &p->text, BREAD_PART_TEXT, text);
 }
 
-/* ---- reasoning and text ---- */
+static void add_reasoning(struct chat_parser *p, struct bread_str text)
+{
+	brd_mstream_add_to(p->s, &p->thinking, BREAD_PART_REASONING, text);
+}
 
 /* The first field that holds any; its name is the signature, and it goes back under that name. */
 static void take_reasoning(struct chat_parser *p, struct jval delta)
@@ -53,7 +55,7 @@ static void take_reasoning(struct chat_parser *p, struct jval delta)
 
 		if (!text.n)
 			continue;
-		add(p, &p->thinking, BREAD_PART_REASONING, text);
+		add_reasoning(p, text);
 		if (!p->signed_thinking)
 			brd_mstream_sign(p->s, p->thinking, brd_str(fields[i]));
 		p->signed_thinking = true;
@@ -66,22 +68,22 @@ static void take_thinking_part(struct chat_parser *p, struct jval part)
 {
 	struct jval thinking = brd_json_get(part, "thinking");
 
-	add(p, &p->thinking, BREAD_PART_REASONING, brd_json_str(thinking, &p->a));
+	add_reasoning(p, brd_json_str(thinking, &p->a));
 	for (struct json_iter it = brd_json_each(thinking); brd_json_next(&it);)
-		add(p, &p->thinking, BREAD_PART_REASONING, str(p, it.value, "text"));
+		add_reasoning(p, str(p, it.value, "text"));
 }
 
 static void take_content(struct chat_parser *p, struct jval content)
 {
 	if (brd_json_type(content) == JSON_STRING) {
-		add(p, &p->text, BREAD_PART_TEXT, brd_json_str(content, &p->a));
+		add_text(p, brd_json_str(content, &p->a));
 		return;
 	}
 	for (struct json_iter it = brd_json_each(content); brd_json_next(&it);) {
 		struct jval type = brd_json_get(it.value, "type");
 
 		if (brd_json_is(type, "text"))
-			add(p, &p->text, BREAD_PART_TEXT, str(p, it.value, "text"));
+			add_text(p, str(p, it.value, "text"));
 		else if (brd_json_is(type, "thinking"))
 			take_thinking_part(p, it.value);
 	}
@@ -261,7 +263,7 @@ static void on_chunk(struct chat_parser *p, struct jval v)
 		snprintf(p->finish, sizeof(p->finish), "%.*s", BRD_ARG(finish));
 	take_reasoning(p, delta);
 	take_content(p, brd_json_get(delta, "content"));
-	add(p, &p->text, BREAD_PART_TEXT, str(p, delta, "refusal"));
+	add_text(p, str(p, delta, "refusal"));
 	for (struct json_iter it = brd_json_each(brd_json_get(delta, "tool_calls"));
 		brd_json_next(&it);)
 		take_call(p, it.value);

@@ -12,16 +12,16 @@ struct planner {
 	struct plan *p;
 	const struct tmpl *t;
 	struct jval defaults;
+	struct action spare; /* for what is beyond the limits, and not played */
 };
 
 static struct action *add(struct planner *pl, enum act act)
 {
-	static struct action spare;
 	struct plan *p = pl->p;
 
 	if (p->count == PLAN_ACTIONS_MAX || p->bytes > PLAN_BYTES_MAX) {
 		p->too_large = true;
-		return &spare;
+		return &pl->spare;
 	}
 	if (p->count == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 4;
@@ -50,18 +50,23 @@ static void add_delay(struct planner *pl, int64_t ms)
 		add(pl, ACT_DELAY)->ms = ms;
 }
 
-static struct bread_str text_of(struct planner *pl, struct jval v)
+static struct bread_str json_of(struct planner *pl, struct jval v)
 {
 	struct buf b;
 	struct bread_str s;
 
-	if (brd_json_type(v) == JSON_STRING)
-		return brd_tmpl_text(pl->t, brd_json_str(v, pl->t->a));
 	brd_buf_init(&b, PLAN_BYTES_MAX);
 	brd_tmpl_json(pl->t, v, &b);
 	s = brd_arena_copy(pl->t->a, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return s;
+}
+
+static struct bread_str text_of(struct planner *pl, struct jval v)
+{
+	if (brd_json_type(v) == JSON_STRING)
+		return brd_tmpl_text(pl->t, brd_json_str(v, pl->t->a));
+	return json_of(pl, v);
 }
 
 /* ---- pieces ---- */
@@ -188,17 +193,7 @@ static struct bread_str call_args(struct planner *pl, struct jval call)
 		return text_of(pl, raw);
 	if (brd_json_type(args) == JSON_NONE)
 		return BRD_STR("{}");
-	if (brd_json_type(args) == JSON_STRING) { /* a value of its own: "{{json …}}" */
-		struct buf b;
-		struct bread_str s;
-
-		brd_buf_init(&b, PLAN_BYTES_MAX);
-		brd_tmpl_json(pl->t, args, &b);
-		s = brd_arena_copy(pl->t->a, brd_buf_str(&b));
-		brd_buf_fini(&b);
-		return s;
-	}
-	return text_of(pl, args);
+	return json_of(pl, args); /* a string, too: "{{json …}}" is a value of its own */
 }
 
 static void plan_call(struct planner *pl, struct jval call)
@@ -336,20 +331,14 @@ static void plan_body(struct planner *pl, struct jval answer)
 		plan_step(pl, it.value);
 	if (has(answer, "generate_text", &v))
 		add_text(pl, ACT_TEXT, text_of(pl, v));
-	else if (has(answer, "generate", &v)) {
-		struct buf b;
-
-		brd_buf_init(&b, PLAN_BYTES_MAX);
-		brd_tmpl_json(pl->t, v, &b);
-		add_text(pl, ACT_TEXT, brd_arena_copy(pl->t->a, brd_buf_str(&b)));
-		brd_buf_fini(&b);
-	}
+	else if (has(answer, "generate", &v))
+		add_text(pl, ACT_TEXT, json_of(pl, v));
 }
 
 void brd_plan_make(
 	struct plan *p, const struct tmpl *t, const struct scripted_model *m, struct jval answer)
 {
-	struct planner pl = { p, t, m->defaults };
+	struct planner pl = { .p = p, .t = t, .defaults = m->defaults };
 
 	*p = (struct plan){ .finish = BREAD_STOP_STOP };
 	add_delay(&pl, ms_of(&pl, or_default(&pl, answer, "before_ms")));

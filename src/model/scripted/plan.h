@@ -44,7 +44,7 @@ struct plan {
 };
 
 #define PLAN_ACTIONS_MAX 1000000
-#define PLAN_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define PLAN_BYTES_MAX TMPL_TEXT_MAX
 
 /* All but the list itself is in t's arena. */
 void brd_plan_make(

@@ -38,8 +38,8 @@ int brd_script_load(
 void brd_script_fini(struct script *s);
 
 const struct scripted_model *brd_script_find(const struct script *s, struct bread_str id);
-int64_t brd_script_count(
-	struct script *s, struct bread_str id); /* the number of this call, from 0 */
+/* The number of this call, from 0; counts it. */
+int64_t brd_script_count(struct script *s, struct bread_str id);
 
 /* The answer to this call; JSON_NONE: there is none. Adds the captures of a regex to t. */
 struct jval brd_script_choose(const struct scripted_model *m, struct tmpl *t);

@@ -14,12 +14,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "loop/loop.h"
+#include "model/model.h"
 #include "model/scripted/plan.h"
 #include "model/scripted/record.h"
 
-#define BURST 256
-#define FIRST_BYTE_MS 60000
-#define SILENCE_MS 120000
+#define BURST 256 /* events in one turn of the loop */
 
 struct scripted {
 	struct bread_model model;
@@ -94,7 +93,7 @@ static int64_t patience(const struct play *p)
 	const struct bread_model_request *req = p->call->req;
 	int64_t ms = p->spoken ? req->silence_ms : req->first_byte_ms;
 
-	return ms > 0 ? ms : p->spoken ? SILENCE_MS : FIRST_BYTE_MS;
+	return ms > 0 ? ms : p->spoken ? MODEL_SILENCE_MS : MODEL_FIRST_BYTE_MS;
 }
 
 static void wait(struct play *p, int64_t ms)
@@ -136,7 +135,7 @@ static void begin_input(struct play *p, struct bread_str id, struct bread_str na
 static void emit_stamped(struct play *p, bool tool)
 {
 	char text[32];
-	int64_t us = brd_clock_wall_us() % 1000000000000;
+	int64_t us = brd_clock_wall_us() % 1000000000000; /* twelve digits */
 
 	snprintf(text, sizeof(text), "%07lld %012lld", (long long)p->done, (long long)us);
 	add(p, tool ? BREAD_PART_CALL : BREAD_PART_TEXT, (struct bread_str){ text, 20 });

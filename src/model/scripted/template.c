@@ -257,7 +257,7 @@ struct bread_str brd_tmpl_text(const struct tmpl *t, struct bread_str in)
 
 	if (brd_str_find(in, BRD_STR("{{")) < 0)
 		return in;
-	brd_buf_init(&b, 64 * 1024 * 1024);
+	brd_buf_init(&b, TMPL_TEXT_MAX);
 	while (next_braces(in, &at, &inner)) {
 		size_t whole = inner.n + 4;
 		struct tval v = evaluate(t, inner);

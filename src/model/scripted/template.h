@@ -23,6 +23,9 @@ struct tmpl {
 	struct arena *a;
 };
 
+#define TMPL_TEXT_MAX ((size_t)64 * 1024 * 1024)
+
+/* in with its braces filled in; at most TMPL_TEXT_MAX. */
 struct bread_str brd_tmpl_text(const struct tmpl *t, struct bread_str in);
 /* v as compact JSON with its strings filled in; one that is {{json …}} alone becomes that value. */
 void brd_tmpl_json(const struct tmpl *t, struct jval v, struct buf *out);
@@ -33,12 +36,11 @@ double brd_tmpl_num(const struct tmpl *t, struct jval v, double dflt);
 struct bread_str brd_last_text(const struct bread_model_request *req, struct arena *a);
 struct bread_str brd_input_text(const struct bread_model_request *req, struct arena *a);
 
-/* The results of the last turn of tools: the n-th (from 0), or the last of that name; NULL: none.
- */
+/* Results of the last turn of tools: the n-th (from 0), the last of that tool. NULL: none. */
 const struct bread_part *brd_last_result(const struct bread_model_request *req, size_t n);
 const struct bread_part *brd_result_of(
 	const struct bread_model_request *req, struct bread_str tool);
 size_t brd_result_count(const struct bread_model_request *req);
-struct jval brd_result_json(
-	const struct bread_part *p, struct arena *a); /* its text parsed, if it must be */
+/* A result as JSON (its text parsed, if it must be), and as text. */
+struct jval brd_result_json(const struct bread_part *p, struct arena *a);
 struct bread_str brd_result_text(const struct bread_part *p, struct arena *a);
