@@ -23,8 +23,6 @@
 #include "net/sse.h"
 #include "tool/internal.h"
 
-#define LINE_MAX_BYTES (8 * 1024 * 1024)
-
 extern char **environ;
 
 struct command {
@@ -168,7 +166,7 @@ static bool on_out(void *arg, struct bread_str bytes)
 
 	if (brd_lines_feed(&cc->lines, bytes))
 		return true;
-	cc->fault = "a line of its output is over 8 MiB";
+	cc->fault = TOOL_RESULT_TOO_LARGE;
 	return false;
 }
 
@@ -210,7 +208,7 @@ static void call_end(struct command_call *cc, enum bread_code code, const struct
 	bread_op_end(&call->op, code, err);
 }
 
-static void on_exit_(struct bread_op *op)
+static void on_ended(struct bread_op *op)
 {
 	struct command_call *cc = op->arg;
 	int status = brd_proc_status(cc->proc);
@@ -240,29 +238,49 @@ static void on_cancel(struct bread_op *op, void *by)
 	bread_op_cancel(&cc->op);
 }
 
+struct environment {
+	const char **v; /* NAME=value */
+	size_t n;
+	struct arena *a;
+};
+
+/* In the place of one of that name: readers take the first one that they find. */
+static void set_var(struct environment *e, const char *assignment)
+{
+	size_t name = strcspn(assignment, "=") + 1, i = 0;
+
+	while (i < e->n && strncmp(e->v[i], assignment, name) != 0)
+		i++;
+	e->v[i] = assignment;
+	if (i == e->n)
+		e->n++;
+}
+
+static void tell(struct environment *e, const char *name, struct bread_str value)
+{
+	if (value.n)
+		set_var(e, brd_arena_printf(e->a, "%s=%.*s", name, BRD_ARG(value)).p);
+}
+
 static const char **environment(struct command_call *cc, const struct command *c)
 {
 	const struct bread_tool_call *call = cc->call;
-	size_t n = 0, ours = 0;
-	const char **env;
+	struct environment e = { .a = &cc->arena };
 
-	while (environ[ours])
-		ours++;
-	env = brd_arena_array(&cc->arena, ours + c->env_count + 6, sizeof(char *));
-	for (size_t i = 0; i < ours; i++)
-		env[n++] = environ[i];
+	while (environ[e.n])
+		e.n++;
+	/* ours, the file's, what is told of the call, and a NULL */
+	e.v = brd_arena_array(e.a, e.n + c->env_count + 5 + 1, sizeof(char *));
+	for (size_t i = 0; i < e.n; i++)
+		e.v[i] = environ[i];
 	for (size_t i = 0; i < c->env_count; i++)
-		env[n++] = c->env[i];
-#define ADD(name, s) \
-	if ((s).n) \
-	env[n++] = brd_arena_printf(&cc->arena, name "=%.*s", BRD_ARG(s)).p
-	ADD("BREAD_RUN_ID", call->run_id);
-	ADD("BREAD_SESSION_ID", call->session_id);
-	ADD("BREAD_AGENT_ID", call->agent_id);
-	ADD("BREAD_TOOL_CALL_ID", call->call_id);
-	ADD("TRACEPARENT", call->traceparent);
-#undef ADD
-	return env;
+		set_var(&e, c->env[i]);
+	tell(&e, "BREAD_RUN_ID", call->run_id);
+	tell(&e, "BREAD_SESSION_ID", call->session_id);
+	tell(&e, "BREAD_AGENT_ID", call->agent_id);
+	tell(&e, "BREAD_TOOL_CALL_ID", call->call_id);
+	tell(&e, "TRACEPARENT", call->traceparent);
+	return e.v;
 }
 
 static void command_start(struct bread_tool *t, struct bread_tool_call *call)
@@ -274,11 +292,11 @@ static void command_start(struct bread_tool *t, struct bread_tool_call *call)
 	};
 
 	cc->call = call;
-	brd_lines_init(&cc->lines, LINE_MAX_BYTES, on_line, cc);
-	brd_buf_init(&cc->last, LINE_MAX_BYTES + 1);
+	brd_lines_init(&cc->lines, TOOL_RESULT_MAX, on_line, cc);
+	brd_buf_init(&cc->last, TOOL_RESULT_MAX);
 	spec.env = environment(cc, c);
 	bread_op_begin(&call->op, on_cancel, cc);
-	bread_op_init(&cc->op, call->loop, on_exit_, cc);
+	bread_op_init(&cc->op, call->loop, on_ended, cc);
 	cc->proc = brd_proc_start(call->loop, &spec, &cc->op);
 }
 

@@ -18,8 +18,6 @@
 #include "net/url.h"
 #include "tool/internal.h"
 
-#define BODY_MAX (8 * 1024 * 1024)
-
 struct http_tool {
 	struct bread_tool tool;
 	struct arena arena;
@@ -129,10 +127,15 @@ static bool on_data(void *arg, struct bread_str bytes)
 {
 	struct http_tool_call *hc = arg;
 
-	if (hc->streams)
-		return brd_lines_feed(&hc->lines, bytes);
-	brd_buf_add(&hc->body, bytes);
-	return !hc->body.bad;
+	if (hc->streams) {
+		if (!brd_lines_feed(&hc->lines, bytes))
+			hc->fault = TOOL_RESULT_TOO_LARGE;
+	} else {
+		brd_buf_add(&hc->body, bytes);
+		if (hc->body.bad)
+			hc->fault = TOOL_RESULT_TOO_LARGE;
+	}
+	return !hc->fault;
 }
 
 static void call_end(struct http_tool_call *hc, enum bread_code code, const struct bread_err *err)
@@ -180,9 +183,8 @@ static void on_done(struct bread_op *op)
 	struct bread_err err = op->err;
 
 	brd_lines_finish(&hc->lines);
-	if (hc->fault || hc->body.bad) {
-		brd_fail(&err, BREAD_E_UPSTREAM, "tool", "%s",
-			hc->fault ? hc->fault : "the result is over 8 MiB");
+	if (hc->fault) {
+		brd_fail(&err, BREAD_E_UPSTREAM, "tool", "%s", hc->fault);
 		call_end(hc, BREAD_E_UPSTREAM, &err);
 	} else if (op->code != BREAD_OK) {
 		call_end(hc, op->code, &err);
@@ -214,8 +216,8 @@ static void http_start(struct bread_tool *t, struct bread_tool_call *call)
 		.arg = hc };
 
 	hc->call = call;
-	brd_buf_init(&hc->body, BODY_MAX);
-	brd_lines_init(&hc->lines, BODY_MAX, on_line, hc);
+	brd_buf_init(&hc->body, TOOL_RESULT_MAX);
+	brd_lines_init(&hc->lines, TOOL_RESULT_MAX, on_line, hc);
 	if (!h->allow_private)
 		spec.allow_addr = only_public;
 	bread_op_begin(&call->op, on_cancel, hc);

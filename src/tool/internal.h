@@ -4,6 +4,9 @@
 #include "base/jsonw.h"
 #include "tool/tool.h"
 
+#define TOOL_RESULT_MAX ((size_t)8 * 1024 * 1024) /* of a result, and of a line on the way */
+#define TOOL_RESULT_TOO_LARGE "the result is over 8 MiB"
+
 /* NULL: it may be a result (JSON, or nothing); else what is wrong with it. */
 const char *brd_tool_result_fault(struct bread_str json);
 /* Fills the call's error from {"code","message","context"} or from a string. */

@@ -6,8 +6,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define RESULT_MAX (8 * 1024 * 1024)
-
 static const struct bread_tool_ops *const kinds[] = { &bread_tool_command, &bread_tool_http };
 
 static int open_kind(struct bread_tool **ret, const struct bread_tool_ops *ops,
@@ -131,8 +129,8 @@ void brd_tool_call_fini(struct bread_tool_call *call)
 
 const char *brd_tool_result_fault(struct bread_str json)
 {
-	if (json.n > RESULT_MAX)
-		return "the result is over 8 MiB";
+	if (json.n > TOOL_RESULT_MAX)
+		return TOOL_RESULT_TOO_LARGE;
 	if (json.n && !brd_json_ok(json, 0))
 		return "the result is not JSON";
 	return NULL;

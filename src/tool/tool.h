@@ -13,6 +13,7 @@ int brd_tool_open_callback(struct bread_tool **ret, bread_tool_fn *fn, void *arg
 /* The function behind a tool written in C; false for every other kind. */
 bool brd_tool_callback_of(const struct bread_tool *t, bread_tool_fn **ret_fn, void **ret_arg);
 void brd_tool_close(struct bread_tool *t); /* NULL, too */
-/* Starts it. Whatever kind: results over 8 MiB and results that are no JSON end as errors that say so. */
+/* Starts it. Of whatever kind: a result over 8 MiB or one that is no JSON ends as an error that
+ * says so. */
 void brd_tool_start(struct bread_tool *t, struct bread_tool_call *call);
 void brd_tool_call_fini(struct bread_tool_call *call); /* frees what the tool gave; after the end */
