@@ -417,7 +417,9 @@ static void log_does_not_grow_for_ever(void **state)
 	if (open_with(w, w->path, "{\"sync\":\"normal\"}"))
 		fail_msg("%s", w->err.text);
 	write_much(w, &seq, 400); /* 200 MB through a log of 64 */
-	assert_in_range(size_of(w, "-wal"), 1, (int64_t)130 << 20);
+	for (int i = 0; i < 600 && size_of(w, "-wal") > (int64_t)65 << 20; i++)
+		usleep(100000); /* the checkpointer may be far behind on a slow disk */
+	assert_in_range(size_of(w, "-wal"), 0, (int64_t)65 << 20);
 	closed(w);
 	assert_int_equal(size_of(w, "-wal"), -1);
 	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM crumbs"), seq);

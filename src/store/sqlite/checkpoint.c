@@ -38,11 +38,14 @@ static int frames(const struct sq_checkpointer *k)
 	return __atomic_load_n(&k->shared->wal_frames, __ATOMIC_RELAXED);
 }
 
+/* A log that was started over by a busy writer keeps its length in the folder. */
 static void start_over(struct sq_checkpointer *k, int mode)
 {
 	brd_sq_writer_pause(k->writer);
-	if (checkpoint(k, mode) == SQLITE_OK)
+	if (checkpoint(k, mode) == SQLITE_OK) {
 		__atomic_store_n(&k->shared->wal_frames, 0, __ATOMIC_RELAXED);
+		k->uncut = mode == SQLITE_CHECKPOINT_RESTART;
+	}
 	brd_sq_writer_resume(k->writer);
 }
 
@@ -50,10 +53,10 @@ static void work(struct sq_checkpointer *k, bool idle)
 {
 	if (checkpoint(k, SQLITE_CHECKPOINT_PASSIVE))
 		return;
-	if (frames(k) > WAL_RESTART)
-		start_over(k, SQLITE_CHECKPOINT_RESTART);
-	else if (idle && frames(k) > WAL_KEEP)
+	if (idle && (k->uncut || frames(k) > WAL_KEEP))
 		start_over(k, SQLITE_CHECKPOINT_TRUNCATE);
+	else if (frames(k) > WAL_RESTART)
+		start_over(k, SQLITE_CHECKPOINT_RESTART);
 }
 
 /* Sleeps until somebody calls or it is time to look. Under the lock. */
@@ -86,7 +89,7 @@ static void *checkpointer_main(void *arg)
 		pthread_mutex_unlock(&k->lock);
 		commits = __atomic_load_n(&k->shared->commits, __ATOMIC_RELAXED);
 		idle = !wanted && commits == seen;
-		if (wanted || (idle && commits != done)) {
+		if (wanted || (idle && (k->uncut || commits != done))) {
 			work(k, idle);
 			done = commits;
 		}

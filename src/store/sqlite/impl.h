@@ -131,6 +131,7 @@ struct sq_checkpointer {
 	struct sq_shared *shared;
 	struct sq_writer *writer;
 	pthread_t thread;
+	bool uncut; /* the log was started over, and its file not cut */
 	bool started;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
