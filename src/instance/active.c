@@ -146,7 +146,7 @@ void brd_active_gone(void *arg, struct run *r)
 
 	drop(b, r->base.run_id);
 	if (!r->lost && r->status == BREAD_RUN_SUSPENDED && !b->stopping)
-		brd_cancel_suspended(b, r->base.run_id, r->cancelled);
+		brd_cancel_suspended(b, r->base.run_id, r->cancelled || r->cancel_late);
 }
 
 /* ---- looking ---- */

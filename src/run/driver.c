@@ -233,7 +233,11 @@ static void cancel_tree(struct node *n)
 
 void brd_run_cancel(struct run *r)
 {
-	if (r->cancelled || r->phase >= RUN_ENDING)
+	if (r->phase >= RUN_ENDING) {
+		r->cancel_late = true;
+		return;
+	}
+	if (r->cancelled)
 		return;
 	r->cancelled = true;
 	if (r->root)

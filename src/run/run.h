@@ -115,6 +115,7 @@ struct run {
 	int64_t epoch;
 	enum run_phase phase;
 	bool cancelled;      /* somebody asked for it */
+	bool cancel_late;    /* somebody asked when it was ending: heard if that is a suspension */
 	bool timed_out;
 	bool lost;           /* another owner has it, or the store failed: nothing is written any more */
 	bool left;           /* it was lost, and goes on elsewhere */
