@@ -187,12 +187,37 @@ def test_submit_and_cancel_at_once():
             run = s.submit(('wait', 'tools', 'ask', 'quick')[i % 4], 'x')
             s.post(f'/runs/{run}/cancel')
             status = s.ended(run, 5)
+            if not status:
+                bad.append((i, run, s.status(run)))
+                continue
             log = s.log_of(run)
             if status not in ('cancelled', 'completed') or log[-1]['type'] not in ('agent:error', 'agent:run:end'):
                 bad.append((i, run, status, log[-1:]))
         equal('each has ended', bad, [])
         time.sleep(.5)
         equal('none is left running', [r['id'] for r in s.json('/runs?status=running')], [])
+
+
+def test_cancel_as_it_suspends():
+    """A cancel that meets a run on its way to its human is not forgotten."""
+    with serve() as s:
+        left = []
+
+        def one(n):
+            for i in range(25):
+                t = s.stream('/agents/ask/run', {'input': 'x'})
+                run = t.take(1)[0]['runId']
+                time.sleep(((n * 25 + i) % 12) / 4000)
+                status = s.post(f'/runs/{run}/cancel')[0]
+                if status != 200 or s.ended(run, 3) != 'cancelled':
+                    left.append((n, i, run, status, s.status(run)))
+                t.close()
+        threads = [threading.Thread(target=one, args=(n,)) for n in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        equal('a hundred and fifty cancelled around their suspension', left, [])
 
 
 def test_longest_time():
