@@ -77,14 +77,17 @@ static struct model_node *turn_model(const struct run *r, unsigned turn)
 	return (struct model_node *)brd_node_find(r->root, name);
 }
 
-static const struct bread_part *turn_result(const struct run *r, unsigned turn, size_t i)
+static const struct bread_part *turn_result(
+	const struct run *r, const struct model_node *m, size_t i)
 {
+	const struct node *n = m->calls[i].node;
 	char name[48];
-	struct tool_node *t;
 
-	snprintf(name, sizeof(name), "tool.%u.%zu", turn, i);
-	t = (struct tool_node *)brd_node_find(r->root, name);
-	return t && t->node.end == END_OK ? &t->result : NULL;
+	if (!n) { /* of a run that was just read from the store */
+		snprintf(name, sizeof(name), "tool.%u.%zu", m->turn, i);
+		n = brd_node_find(r->root, name);
+	}
+	return n && n->end == END_OK ? &((const struct tool_node *)n)->result : NULL;
 }
 
 /* The assistant's message of a turn: its finished parts, empty texts left out. */
@@ -124,7 +127,7 @@ static struct bread_message heard(
 
 	msg.parts = brd_arena_array(a, calls + 1, sizeof(*msg.parts));
 	for (size_t i = 0; i < calls; i++) {
-		const struct bread_part *got = turn_result(r, m->turn, i);
+		const struct bread_part *got = turn_result(r, m, i);
 
 		if (got)
 			msg.parts[msg.count++] = *got;
@@ -247,7 +250,7 @@ static void add_unanswered(struct run *r, int64_t now)
 		struct bread_part part;
 		struct bread_message msg = { .role = BREAD_ROLE_TOOL, .parts = &part, .count = 1 };
 
-		if (turn_result(r, m->turn, i))
+		if (turn_result(r, m, i))
 			continue;
 		part = unanswered(&brd_model_call_at(m, i)->part);
 		add_message(r, &msg, now);

@@ -118,6 +118,15 @@ struct model_part {
 	bool bad;         /* a call whose arguments are no JSON object */
 };
 
+/* A call of the turn that ended with the message: its part, and the node that answers it. */
+struct turn_call {
+	unsigned part;
+	struct node *node; /* NULL: not looked for yet */
+};
+
+/* What a model may send for one message, however many attempts it takes. */
+#define MODEL_BYTES_MAX ((size_t)64 * 1024 * 1024)
+
 struct model_node {
 	struct node node;
 	struct arena arena;
@@ -133,6 +142,9 @@ struct model_node {
 	unsigned count, room;
 	unsigned *at;    /* from the stream's index to the place */
 	unsigned at_room;
+	size_t taken;    /* bytes of all attempts */
+	struct turn_call *calls; /* once it has ended */
+	unsigned call_count;
 	enum bread_stop reason;
 	struct bread_usage usage;
 	struct run_error fault; /* of the last attempt */
@@ -155,7 +167,7 @@ void brd_model_settle(struct model_node *m); /* all of the attempt is over: what
 void brd_model_fault(struct model_node *m, struct run_error e); /* the attempt fails with this */
 /* What was shown of an attempt does not count (contract C21). */
 void brd_model_void(struct run *r, unsigned attempt, struct bread_str reason);
-size_t brd_model_calls(const struct model_node *m); /* of its message, ended ones */
+size_t brd_model_calls(const struct model_node *m); /* of its message, once it has ended */
 const struct model_part *brd_model_call_at(const struct model_node *m, size_t i);
 
 /* One tool call of a turn. */
@@ -168,14 +180,17 @@ struct tool_node {
 	struct bread_part result; /* what the model is told, once it has ended */
 	struct bread_tool_call call;
 	bool bad_json;    /* the model sent no JSON object */
+	bool over;        /* the turn has more calls than may run */
 	bool interrupted; /* it was started by an owner that died */
 	bool again;       /* the wait before another attempt is over */
 	unsigned attempt;
 	int64_t began_mono;
 	struct timer backoff;
 };
-/* What a call is about: by the agent, from the model's message. */
-void brd_tool_init(struct tool_node *t, const struct model_part *call);
+/* Calls of one turn that are run; more are told to come again. */
+#define TURN_CALLS_MAX 128
+/* What a call is about: by the agent, from the model's message; at: its place among the calls. */
+void brd_tool_init(struct tool_node *t, const struct model_part *call, size_t at);
 /* A call that cannot run (arguments that do not fit, a name nobody has) is settled
  * with an answer for the model: true. */
 bool brd_tool_refused(struct tool_node *t);

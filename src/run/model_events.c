@@ -149,12 +149,24 @@ static void on_error(struct model_node *m, const struct bread_event *ev)
 	brd_model_fault(m, brd_run_error(r, code, brd_arena_copy(&r->arena, ev->text)));
 }
 
+/* A model that does not stop is stopped: what it sends is kept until it has ended. */
+static bool too_much(struct model_node *m, const struct bread_event *ev)
+{
+	if (ev->kind != BREAD_EV_TEXT_END && ev->kind != BREAD_EV_THINKING_END)
+		m->taken += ev->text.n;
+	if (m->taken + m->node.run->text.len <= MODEL_BYTES_MAX)
+		return false;
+	brd_model_fault(m, brd_run_error(m->node.run, "OUTPUT_TOO_LARGE",
+				   BRD_STR("the model sent more than 64 MiB")));
+	return true;
+}
+
 void brd_model_event(struct model_node *m, const struct bread_event *ev)
 {
 	/* what was spent counts, also when nobody wants the rest (contract C21) */
 	if (ev->kind == BREAD_EV_DONE || ev->kind == BREAD_EV_ERROR)
 		m->usage = ev->usage;
-	if (m->fault.code.p || m->node.run->cancelled)
+	if (m->fault.code.p || m->node.run->cancelled || too_much(m, ev))
 		return;
 	switch (ev->kind) {
 	case BREAD_EV_START:

@@ -31,14 +31,18 @@ static bool model_known(const struct node *n, unsigned turn)
 	return brd_node_find(n, name);
 }
 
-static struct node *call_node(struct node *n, const struct model_node *m, size_t i, bool human)
+static struct node *call_node(struct node *n, struct model_node *m, size_t i, bool human)
 {
-	struct node *c = brd_node_child(
-		n, human ? &brd_human_node : &brd_tool_node, "tool.%u.%zu", m->turn, i);
-	struct tool_node *t = (struct tool_node *)c;
+	struct node *c = m->calls[i].node;
+	struct tool_node *t;
 
+	if (c)
+		return c;
+	c = brd_node_child(n, human ? &brd_human_node : &brd_tool_node, "tool.%u.%zu", m->turn, i);
+	t = (struct tool_node *)c;
 	if (!t->call_id.p)
-		brd_tool_init(t, brd_model_call_at(m, i));
+		brd_tool_init(t, brd_model_call_at(m, i), i);
+	m->calls[i].node = c;
 	return c;
 }
 
@@ -53,13 +57,14 @@ enum turn_state { TURN_RUNS, TURN_WAITS, TURN_ENDED };
 
 /* The turn's calls: tools first; humans are asked when all tools have ended, so
  * that what they gave is stored before the run waits. */
-static enum turn_state look_at_calls(struct node *n, const struct model_node *m)
+static enum turn_state look_at_calls(struct node *n, struct model_node *m)
 {
 	size_t calls = brd_model_calls(m);
 	enum turn_state state = TURN_ENDED;
 
 	for (size_t i = 0; i < calls; i++)
-		if (!for_human(n->run, brd_model_call_at(m, i)) && call_node(n, m, i, false)->end == END_NONE)
+		if (!for_human(n->run, brd_model_call_at(m, i)) &&
+			call_node(n, m, i, false)->end == END_NONE)
 			state = TURN_RUNS;
 	if (state == TURN_RUNS)
 		return state;

@@ -77,6 +77,7 @@ static void call_model(struct model_node *m)
 	m->structured = r->def->format == FORMAT_JSON && r->def->output_schema;
 	m->fault = (struct run_error){ { 0 }, { 0 }, { 0 } };
 	m->emitted = false;
+	m->usage = (struct bread_usage){ 0 };
 	memset(&m->req, 0, sizeof(m->req));
 	brd_history_request(r, m, &m->req, &m->arena);
 	m->call.req = &m->req;
@@ -149,6 +150,15 @@ void brd_model_fault(struct model_node *m, struct run_error e)
 	m->fault.context = brd_arena_copy(&m->arena, e.context);
 	if (m->call_running)
 		bread_op_cancel(&m->call.op);
+}
+
+/* The message is whole: its calls are known by their number from here on. */
+static void number_calls(struct model_node *m)
+{
+	m->calls = brd_arena_array(&m->arena, m->count + 1, sizeof(*m->calls));
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->parts[i].part.kind == BREAD_PART_CALL && m->parts[i].ended)
+			m->calls[m->call_count++].part = i;
 }
 
 /* {"parts":[…],"reason":"stop","usage":[…]}: all that a later owner needs. */
@@ -275,7 +285,8 @@ void brd_model_settle(struct model_node *m)
 		m->fault = brd_run_error(
 			r, "AGENT_ERROR", brd_arena_copy(&r->arena, brd_str(m->call.op.err.text)));
 	if (!m->fault.code.p && (!m->structured || take_structured(m))) {
-		if (brd_model_calls(m))
+		number_calls(m);
+		if (m->call_count)
 			journal_end(m);
 		brd_node_end(&m->node, END_OK);
 		return;
@@ -310,6 +321,7 @@ static void model_load(struct node *n, int state, struct jval data)
 			m->parts[i].bad =
 				brd_json_int_or(brd_json_at(brd_json_get(data, "bad"), calls++), 0);
 	}
+	number_calls(m);
 	m->usage = (struct bread_usage){ usage_at(data, 0), usage_at(data, 1), usage_at(data, 2),
 		usage_at(data, 3) };
 	count_usage(m);
@@ -336,26 +348,14 @@ static void model_fini(struct node *n)
 	brd_arena_fini(&m->arena);
 }
 
-static bool is_call(const struct model_part *p)
-{
-	return p->part.kind == BREAD_PART_CALL && p->ended;
-}
-
 size_t brd_model_calls(const struct model_node *m)
 {
-	size_t n = 0;
-
-	for (unsigned i = 0; i < m->count; i++)
-		n += is_call(&m->parts[i]);
-	return n;
+	return m->call_count;
 }
 
-const struct model_part *brd_model_call_at(const struct model_node *m, size_t at)
+const struct model_part *brd_model_call_at(const struct model_node *m, size_t i)
 {
-	for (unsigned i = 0; i < m->count; i++)
-		if (is_call(&m->parts[i]) && at-- == 0)
-			return &m->parts[i];
-	return NULL;
+	return &m->parts[m->calls[i].part];
 }
 
 const struct node_ops brd_model_node = {

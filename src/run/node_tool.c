@@ -10,12 +10,13 @@
 #include "base/err.h"
 #include "run/internal.h"
 
-void brd_tool_init(struct tool_node *t, const struct model_part *call)
+void brd_tool_init(struct tool_node *t, const struct model_part *call, size_t at)
 {
 	t->call_id = call->part.id;
 	t->name = call->part.name;
 	t->args = call->part.json;
 	t->bad_json = call->bad;
+	t->over = at >= TURN_CALLS_MAX;
 	t->tool = brd_agent_def_tool(t->node.run->def, t->name);
 }
 
@@ -73,6 +74,12 @@ bool brd_tool_refused(struct tool_node *t)
 	if (!t->tool) {
 		why = brd_arena_printf(
 			&t->arena, "NoSuchTool: there is no tool named '%.*s'.", BRD_ARG(t->name));
+	} else if (t->over) {
+		why = brd_arena_printf(&t->arena,
+			"TooManyCalls: at most %d tools are run in one turn; call %.*s again in "
+			"the "
+			"next.",
+			TURN_CALLS_MAX, BRD_ARG(t->name));
 	} else if (t->bad_json) {
 		why = brd_arena_printf(&t->arena,
 			"InvalidToolInput: the arguments of %.*s are not a complete JSON object.",
