@@ -146,6 +146,9 @@ struct bread_run_request {
 	enum bread_if_busy if_busy;
 	const char *ingress; /* for metrics: "http", "cli"; NULL: "library" */
 
+	/* Once, when the run is on record, queued or running: from then on a crash loses it no
+	 * more. Not at all for one that could not begin. May be NULL. */
+	void (*on_stored)(void *arg);
 	/* Once, when the run has ended, is suspended or has left this instance; may be NULL. */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;

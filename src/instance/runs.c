@@ -94,6 +94,7 @@ static void start(struct bread *b, struct loop *l, struct agent_def *d,
 		.tags = req->tags,
 		.new_session = !req->session_id.n,
 		.if_busy = req->if_busy,
+		.on_stored = req->on_stored,
 		.on_end = req->on_end,
 		.arg = req->arg,
 	};

@@ -43,6 +43,7 @@ void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread
 	struct bread_rec recs[RUN_ROWS]);
 void brd_run_begin(struct run *r);  /* its first turn: the user's message, agent:run:start */
 void brd_run_opened(struct run *r); /* nothing of its beginning is under way any more */
+void brd_run_stored(struct run *r); /* its row is committed; says so once to who asked */
 
 /* ---- queue.c ---- */
 

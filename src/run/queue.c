@@ -201,6 +201,7 @@ static void on_rows(struct bread_op *op)
 
 	r->fresh = op->code != BREAD_OK;
 	if (op->code == BREAD_OK) {
+		brd_run_stored(r);
 		look(q);
 		return;
 	}

@@ -128,6 +128,7 @@ struct run {
 	struct bread_str input; /* JSON, compact */
 	struct bread_str session_id;
 	struct bread_str options, tags;
+	void (*on_stored)(void *arg); /* NULL: nobody asked, or told already */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
 
@@ -171,6 +172,7 @@ struct run_start {
 	struct bread_str run_id, input, session_id, session_tags, options, tags;
 	bool new_session; /* the id was made just now: nobody else can have it */
 	enum bread_if_busy if_busy;
+	void (*on_stored)(void *arg); /* as for bread_run */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
 };

@@ -84,6 +84,15 @@ void brd_run_opened(struct run *r)
 	brd_run_dirty(r);
 }
 
+void brd_run_stored(struct run *r)
+{
+	void (*tell)(void *arg) = r->on_stored;
+
+	r->on_stored = NULL;
+	if (tell)
+		tell(r->arg);
+}
+
 void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread_run_status status,
 	struct bread_rec recs[RUN_ROWS])
 {
@@ -290,6 +299,7 @@ struct run *brd_run_new(
 	r->input = brd_arena_copy(&r->arena, in->input);
 	r->options = brd_arena_copy(&r->arena, in->options);
 	r->tags = compact(&r->arena, in->tags);
+	r->on_stored = in->on_stored;
 	r->on_end = in->on_end;
 	r->arg = in->arg;
 	r->opening = true;

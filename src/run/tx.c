@@ -195,6 +195,7 @@ static void on_committed(struct bread_op *op)
 		r->tx_done = t->number;
 		if (t->held_count)
 			r->stored = t->held[t->held_count - 1]->seq;
+		brd_run_stored(r);
 	}
 	if (!r->lost) {
 		brd_choke_release(r);

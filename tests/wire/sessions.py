@@ -127,6 +127,21 @@ def test_after_a_crash():
         check('ends in peace', s.stop() in (0, 143), s.log()[-1000:])
 
 
+def test_queued():
+    with serve() as s:
+        first = s.submit('hang', 'x', session={'id': 'q'})
+        second = s.submit('count', 'x', session={'id': 'q'}, ifBusy='queue')
+        equal('a run that waits is accepted at once', second and s.status(second), 'queued')
+        t = s.stream(f'/runs/{second}/stream')
+        equal('it can be watched meanwhile', t.status, 200)
+        third = s.submit('count', 'x', session={'id': 'q'}, ifBusy='queue')
+        equal('one that waits can be cancelled', s.post(f'/runs/{third}/cancel')[0], 200)
+        equal('and is', s.ended(third), 'cancelled')
+        s.post(f'/runs/{first}/cancel')
+        equal('it begins when the other has ended', types_of(t.crumbs())[-1], 'agent:run:end')
+        equal('and completes', s.ended(second), 'completed')
+
+
 def test_delete():
     with serve() as s:
         for agent, after in (('hang', 2), ('tools', 3), ('slow', 4)):

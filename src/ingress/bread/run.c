@@ -174,13 +174,13 @@ static void run(struct bread_request *req, void *arg)
 
 /* Lives until the run has ended; the request is answered long before. */
 struct submission {
-	struct bread_request *req;        /* NULL: answered */
-	struct bread_subscription *first; /* NULL: not subscribed */
+	struct bread_request *req; /* NULL: answered */
 	char id[BREAD_RUN_ID_MAX];
 };
 
-static void accepted(struct submission *s)
+static void accepted(void *arg)
 {
+	struct submission *s = arg;
 	struct bread_request *req = s->req;
 	struct bread_str location;
 
@@ -190,21 +190,6 @@ static void accepted(struct submission *s)
 	location = bread_request_printf(req, "Location: /runs/%s\r\n", s->id);
 	bread_reply(req, 202, "application/json", location,
 		bread_request_printf(req, "{\"runId\":\"%s\"}", s->id));
-}
-
-/* Its first crumb leaves once its row is committed. */
-static void on_first(const struct bread_crumb *c, void *arg)
-{
-	struct submission *s = arg;
-
-	bread_unsubscribe(s->first);
-	s->first = NULL;
-	accepted(s);
-}
-
-static void on_log_end(enum bread_code code, const struct bread_err *err, void *arg)
-{
-	((struct submission *)arg)->first = NULL;
 }
 
 static void copy_text(char *to, size_t room, struct bread_str s)
@@ -221,8 +206,6 @@ static void on_outcome(const struct bread_outcome *o, void *arg)
 	struct submission *s = arg;
 	struct bread_err err = { .code = BREAD_E_CONFLICT };
 
-	if (s->first)
-		bread_unsubscribe(s->first);
 	if (s->req && o->error_code.n) {
 		copy_text(err.name, sizeof(err.name), o->error_code);
 		copy_text(err.text, sizeof(err.text), o->error_message);
@@ -235,10 +218,7 @@ static void on_outcome(const struct bread_outcome *o, void *arg)
 
 static void submit(struct bread_request *req, void *arg)
 {
-	const struct bread_subscriber to = { .on_crumb = on_first, .on_end = on_log_end };
-	struct bread *b = bread_request_instance(req);
 	struct submission *s;
-	struct bread_subscriber mine = to;
 	struct bread_run_request r;
 	struct bread_json *body;
 	struct bread_err err;
@@ -250,17 +230,16 @@ static void submit(struct bread_request *req, void *arg)
 	if (!s)
 		abort();
 	fill_request(&r, req, body);
+	r.on_stored = accepted;
 	r.on_end = on_outcome;
-	r.arg = mine.arg = s;
+	r.arg = s;
 	s->req = req;
-	refused = bread_run(b, &r, s->id, &err);
+	refused = bread_run(bread_request_instance(req), &r, s->id, &err);
 	bread_json_free(body);
 	if (refused) {
 		free(s);
 		bread_reply_error(req, &err);
-		return;
 	}
-	s->first = bread_subscribe(b, brd_ingress_str(s->id), 0, &mine);
 }
 
 void brd_ingress_mount_run(struct ingress *in)
