@@ -415,9 +415,6 @@ static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
 	if (d->format == FORMAT_JSON && brd_json_type(c.output_schema) == JSON_NONE)
 		return brd_fail(err, BREAD_E_INVALID, "agent",
 			"output.format is json, which needs an outputSchema; {} takes anything");
-	if (d->format == FORMAT_JSON && brd_json_type(c.output_schema) == JSON_NONE)
-		return brd_fail(err, BREAD_E_INVALID, "agent",
-			"output.format is json, which needs an outputSchema; {} takes anything");
 	r = compile(&d->input_schema, &d->input_text, c.input_schema, "inputSchema", err);
 	if (!r)
 		r = compile(
