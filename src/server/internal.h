@@ -16,7 +16,7 @@
 
 #define PARAMS_MAX 4
 #define SEGMENTS_MAX 8
-#define BUCKETS 11
+#define BUCKETS 11 /* of times to an answer's head; brd_bucket_us has their bounds */
 
 struct server_conf {
 	char *host;
@@ -36,10 +36,11 @@ extern const size_t brd_server_field_count;
 /* The statuses that are counted by themselves; all others are the last one's. */
 extern const int brd_statuses[];
 #define STATUSES 17
+extern const int64_t brd_bucket_us[BUCKETS];
 
 struct route_stats {
 	_Atomic uint64_t status[STATUSES];
-	_Atomic uint64_t bucket[BUCKETS]; /* of the time to the answer's head; not cumulative */
+	_Atomic uint64_t bucket[BUCKETS]; /* not cumulative */
 	_Atomic uint64_t sum_us, count;
 };
 
@@ -131,7 +132,7 @@ int brd_error_status(const struct bread_err *err);
 
 /* viewer.c */
 void brd_viewers_close(struct shard *sh);
-void brd_viewers_tick(struct timer *t);
+void brd_viewers_tick(struct timer *t); /* heartbeats, from here on: t is the shard's tick */
 
 /* health.c, metrics.c */
 void brd_health_mount(struct bread_server *s);

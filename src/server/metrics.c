@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "server/internal.h"
 
-static const double bounds[BUCKETS] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10 };
-
 static void family(struct buf *b, const char *name, const char *type, const char *help)
 {
 	brd_buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -138,7 +136,8 @@ static void add_duration(struct buf *b, const struct bread_server *s, size_t rou
 		brd_buf_addz(b, "bread_http_request_duration_seconds_bucket{");
 		labels(b, s, route);
 		if (i < BUCKETS)
-			brd_buf_addf(b, ",le=\"%g\"} %llu\n", bounds[i], (unsigned long long)total);
+			brd_buf_addf(b, ",le=\"%g\"} %llu\n", (double)brd_bucket_us[i] / 1e6,
+				(unsigned long long)total);
 		else
 			brd_buf_addf(b, ",le=\"+Inf\"} %llu\n", (unsigned long long)n);
 	}

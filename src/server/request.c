@@ -16,6 +16,8 @@
 
 const int brd_statuses[STATUSES] = { 200, 201, 202, 204, 400, 401, 403, 404, 409, 413, 415, 429,
 	500, 502, 503, 504, 0 };
+const int64_t brd_bucket_us[BUCKETS] = { 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000,
+	2500000, 5000000, 10000000 };
 
 /* ---- the life of a request ---- */
 
@@ -54,15 +56,13 @@ static struct route_stats *stats_of(const struct bread_request *req)
 
 static void count(const struct bread_request *req, int status)
 {
-	static const int64_t bounds_us[BUCKETS] = { 5000, 10000, 25000, 50000, 100000, 250000,
-		500000, 1000000, 2500000, 5000000, 10000000 };
 	struct route_stats *st = stats_of(req);
 	int64_t us = brd_clock_mono_us() - req->begun_us;
 	size_t at = 0, bucket = 0;
 
 	while (at < STATUSES - 1 && brd_statuses[at] != status)
 		at++;
-	while (bucket < BUCKETS && us > bounds_us[bucket])
+	while (bucket < BUCKETS && us > brd_bucket_us[bucket])
 		bucket++;
 	atomic_fetch_add_explicit(&st->status[at], 1, memory_order_relaxed);
 	if (bucket < BUCKETS)

@@ -2,7 +2,7 @@
 /* The table of routes: patterns of segments, the first that fits wins.
  *
  * Paths come percent-decoded. A trailing slash is a segment of its own and fits
- * nothing, as upstream has it. HEAD finds GET's route. */
+ * nothing, as the original has it. HEAD finds GET's route. */
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"

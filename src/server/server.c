@@ -84,8 +84,7 @@ const struct conf_field brd_server_fields[] = {
 		.dflt = "30",
 		.max = 255,
 		.doc = "Seconds that a kept-alive connection may wait for its next request; 0: no "
-		       "end. "
-		       "Streams are never cut by it." },
+		       "end. Streams are never cut by it." },
 	{ .key = "hosts",
 		.type = CONF_STRS,
 		.offset = AT(hosts),
@@ -181,15 +180,24 @@ static const struct bread_ingress_ops *ingress_named(struct bread_str word)
 	return ops;
 }
 
+static bool is_mounted(const struct bread_server *s, const struct bread_ingress_ops *ops)
+{
+	brd_list_each(it, &s->mounted)
+	{
+		if (brd_list_of(it, struct mounted, link)->ingress->ops == ops)
+			return true;
+	}
+	return false;
+}
+
 static int mount(struct bread_server *s, const struct bread_ingress_ops *ops, struct bread_str word,
 	struct bread_str options, struct bread_err *err)
 {
 	struct mounted *m;
 	int r;
 
-	brd_list_each(
-		it, &s->mounted) if (brd_list_of(it, struct mounted, link)->ingress->ops ==
-				     ops) return 0; /* a second name of one that is there already */
+	if (is_mounted(s, ops))
+		return 0; /* a second name of one that is there already */
 	m = brd_alloc(sizeof(*m));
 	m->ingress = brd_alloc(ops->size);
 	m->ingress->ops = ops;
@@ -297,7 +305,7 @@ static int shard_open(struct bread_server *s, size_t at, struct bread_err *err)
 	if (r)
 		return r;
 	s->port = brd_http_server_port(sh->http);
-	brd_timer_start(&sh->tick, sh->loop, s->conf.heartbeat_ms / 8, brd_viewers_tick);
+	brd_viewers_tick(&sh->tick);
 	return 0;
 }
 

@@ -18,7 +18,8 @@
 #include "instance/follow.h"
 #include "server/internal.h"
 
-#define WRITES_MAX 16 /* in one go; then others have their turn */
+#define WRITES_MAX 16   /* in one go; then others have their turn */
+#define TICK_MIN_MS 100 /* between looks at who is silent; else an eighth of the heartbeat */
 
 struct viewer {
 	struct list link;          /* in the shard */
@@ -282,7 +283,8 @@ void brd_viewers_tick(struct timer *t)
 		if (now - v->wrote >= beat && !brd_http_stream_pending(v->http))
 			put(v, v->wire->heartbeat[v->chunked]);
 	}
-	brd_timer_start(t, sh->loop, beat / 8 < 100 ? 100 : beat / 8, brd_viewers_tick);
+	brd_timer_start(
+		t, sh->loop, beat / 8 < TICK_MIN_MS ? TICK_MIN_MS : beat / 8, brd_viewers_tick);
 }
 
 void brd_viewers_close(struct shard *sh)
