@@ -2,7 +2,7 @@
 /* GET /agents, GET /agents/:id, and the lists of what this server has none of yet. */
 #include "ingress/bread/internal.h"
 
-struct listing {
+struct agent_list {
 	struct bread_sink *out;
 	int any;
 };
@@ -18,7 +18,7 @@ static void put_format(struct bread_sink *s, const struct bread_agent_info *a)
 
 static void put_agent(const struct bread_agent_info *a, void *arg)
 {
-	struct listing *l = arg;
+	struct agent_list *l = arg;
 	struct bread_sink *s = l->out;
 
 	brd_ingress_put(s, l->any ? ",{\"id\":" : "{\"id\":");
@@ -36,7 +36,7 @@ static void put_agent(const struct bread_agent_info *a, void *arg)
 
 static void list(struct bread_request *req, void *arg)
 {
-	struct listing l = { .out = bread_sink_new() };
+	struct agent_list l = { .out = bread_sink_new() };
 
 	brd_ingress_put(l.out, "[");
 	bread_agents(bread_request_instance(req), put_agent, &l);
@@ -58,7 +58,7 @@ static void reply_unknown(struct bread_request *req, struct bread_str id)
 
 static void one(struct bread_request *req, void *arg)
 {
-	struct listing l = { .out = bread_sink_new() };
+	struct agent_list l = { .out = bread_sink_new() };
 	struct bread_str id = bread_request_param(req, "id");
 
 	if (bread_agent_get(bread_request_instance(req), id, put_agent, &l) == BREAD_OK) {

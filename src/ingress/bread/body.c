@@ -10,11 +10,7 @@
 
 static void refuse(struct bread_request *req, struct bread_str text)
 {
-	struct bread_err err = { .code = BREAD_E_INVALID, .name = "INVALID_BODY" };
-	size_t n = text.n < sizeof(err.text) ? text.n : sizeof(err.text) - 1;
-
-	memcpy(err.text, text.p, n);
-	bread_reply_error(req, &err);
+	brd_ingress_reply_invalid(req, "INVALID_BODY", text);
 }
 
 int brd_ingress_body(struct bread_request *req, struct bread_json **ret)

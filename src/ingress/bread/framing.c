@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* NDJSON and SSE (bread-wire.md 2, 5, 9, 10): a prefix and a suffix around a
- * crumb's own text.
+/* NDJSON and SSE (docs/streaming.md): a prefix and a suffix around a crumb's own text.
  *
  * With ?exact=1 a delta's id says how much of the open windows it ends: SEQ.TEXT or
  * SEQ.TEXT.REASONING, in UTF-16 units since SEQ. NDJSON has it as "id" beside "seq". */
-#include <string.h>
 #include <time.h>
 #include "ingress/bread/internal.h"
 
@@ -150,11 +148,7 @@ static struct bread_str trim(struct bread_str s)
 
 static struct bread_str cut(struct bread_str *rest, char sep)
 {
-	const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
-	struct bread_str part = { rest->p, at ? (size_t)(at - rest->p) : rest->n };
-
-	*rest = at ? (struct bread_str){ at + 1, rest->n - part.n - 1 } : (struct bread_str){ 0 };
-	return trim(part);
+	return trim(brd_ingress_cut(rest, sep));
 }
 
 /* Weight of an entry in thousandths: what stands behind q=, else 1. */

@@ -21,18 +21,25 @@ int64_t brd_ingress_now(void); /* ms since 1970 */
 
 /* text.c */
 struct bread_str brd_ingress_str(const char *z); /* NULL gives the empty one */
+/* What stands before sep; *rest is what stands behind it, p NULL when there is none. */
+struct bread_str brd_ingress_cut(struct bread_str *rest, char sep);
 int brd_ingress_is(struct bread_str s, const char *z);
 int brd_ingress_number(struct bread_str s, int64_t *ret); /* digits and nothing else, up to 2^53 */
 void brd_ingress_put(struct bread_sink *s, const char *z);
-void brd_ingress_put_text(struct bread_sink *s, const char *key,
-	struct bread_str text); /* ,"key":"text" unless empty */
-void brd_ingress_put_raw(struct bread_sink *s, const char *key,
-	struct bread_str json); /* ,"key":json unless empty */
-void brd_ingress_put_int(struct bread_sink *s, const char *key, int64_t v); /* ,"key":v */
-void brd_ingress_reply(
-	struct bread_request *req, int status, struct bread_sink *s); /* JSON; frees s */
-void brd_ingress_reply_text_error(
-	struct bread_request *req, int status, const char *text); /* {"error":text} */
+/* ,"key":"text" and ,"key":json, unless they are empty; ,"key":v. */
+void brd_ingress_put_text(struct bread_sink *s, const char *key, struct bread_str text);
+void brd_ingress_put_raw(struct bread_sink *s, const char *key, struct bread_str json);
+void brd_ingress_put_int(struct bread_sink *s, const char *key, int64_t v);
+/* s is JSON, and freed. */
+void brd_ingress_reply(struct bread_request *req, int status, struct bread_sink *s);
+/* {"error":text} */
+void brd_ingress_reply_text_error(struct bread_request *req, int status, const char *text);
+/* 400 {"error":{"code":code,"message":text}}; a text that is too long is cut. */
+void brd_ingress_reply_invalid(struct bread_request *req, const char *code, struct bread_str text);
+int brd_ingress_asked(struct bread_request *req, const char *name); /* ?name, not 0 or false */
+void *brd_ingress_alloc(size_t n); /* zeroed, never NULL; for free() */
+void brd_ingress_copy(
+	char *to, size_t room, struct bread_str s); /* ends in a NUL, cut if need be */
 
 /* body.c: 0: the request was answered with a refusal. */
 int brd_ingress_body(struct bread_request *req, struct bread_json **ret); /* *ret NULL: no JSON */
@@ -44,15 +51,15 @@ int brd_ingress_takes_word(struct bread_request *req, struct bread_json *body, c
 	const char *const words[], const char *wanted); /* words end with NULL */
 
 /* A question to the store that a request waits for. */
-struct question {
+struct store_question {
 	struct bread_read read;
 	struct bread_request *req;
 	/* Answers the request. Not called when the store failed: that was answered. */
-	void (*on_rows)(struct question *q);
+	void (*on_rows)(struct store_question *q);
 };
-struct question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
-	struct bread_str key, void (*on_rows)(struct question *q));
-void brd_ingress_ask(struct question *q);
+struct store_question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
+	struct bread_str key, void (*on_rows)(struct store_question *q));
+void brd_ingress_ask(struct store_question *q);
 
 /* run.c: the framing that a request wants; and its refusals, in that framing. */
 const struct bread_framing *brd_ingress_framing(struct bread_request *req, const void *arg);

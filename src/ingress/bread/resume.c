@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers to runs that wait, and pipelines (bread-wire.md 3.2, 3.3). The answer is
- * the stream of what the run does from there on. */
+/* Answers to runs that wait, and pipelines (docs/http-api.md). The answer is the
+ * stream of what the run does from there on. */
 #include <stdlib.h>
 #include "ingress/bread/internal.h"
 
-struct answer {
+struct resume_answer {
 	struct bread_request *req;
 	const struct bread_framing *framing;
 };
@@ -12,7 +12,7 @@ struct answer {
 static void on_claimed(
 	struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg)
 {
-	struct answer *a = arg;
+	struct resume_answer *a = arg;
 	struct bread_stream_spec spec = {
 		.framing = a->framing, .run_id = run_id, .after = after, .own = 1, .until_idle = 1
 	};
@@ -24,6 +24,7 @@ static void on_claimed(
 	free(a);
 }
 
+/* The original reads a member of the body without a look; null has none. */
 static int refuse_null(
 	struct bread_request *req, const struct bread_framing *f, const struct bread_json *body)
 {
@@ -39,14 +40,12 @@ static void resume(struct bread_request *req, void *arg)
 	struct bread_resume_request r = { .checkpoint_id = bread_request_param(req, "id"),
 		.on_claimed = on_claimed };
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
-	struct answer *a;
+	struct resume_answer *a;
 
 	if (!brd_ingress_body(req, &body))
 		return;
 	if (!refuse_null(req, f, body)) {
-		a = calloc(1, sizeof(*a));
-		if (!a)
-			abort();
+		a = brd_ingress_alloc(sizeof(*a));
 		a->req = req;
 		a->framing = f;
 		r.arg = a;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting runs (bread-wire.md 3.1 to 3.3): with a stream of it as the answer, or
- * with its id alone once it is on record.
+/* Starting a run: with its stream as the answer, or with its id alone once it is on
+ * record (docs/http-api.md).
  *
- * Bodies are taken as leniently as upstream does: what is no JSON counts as {}, and a
- * session that is no object is none. */
+ * Bodies are taken as leniently as the original does: what is no JSON counts as {},
+ * and a session that is no object is none. */
 #include <stdlib.h>
 #include <string.h>
 #include "ingress/bread/internal.h"
@@ -43,12 +43,6 @@ static int read_body(struct bread_request *req, struct bread_json **ret)
 	return 0;
 }
 
-/* A name that is not there, or not a text, is the empty one. */
-static struct bread_str text_of(struct bread_json *body, const char *path)
-{
-	return bread_json_string(body, path);
-}
-
 static struct bread_str object_of(const struct bread_json *body, const char *path)
 {
 	return is_object(body, path) ? bread_json_raw(body, path) : (struct bread_str){ 0 };
@@ -64,7 +58,7 @@ static struct bread_str input_of(const struct bread_json *body)
 
 static enum bread_if_busy if_busy_of(struct bread_json *body)
 {
-	struct bread_str s = text_of(body, "ifBusy");
+	struct bread_str s = bread_json_string(body, "ifBusy");
 
 	return brd_ingress_is(s, "queue")       ? BREAD_BUSY_QUEUE
 	       : brd_ingress_is(s, "interrupt") ? BREAD_BUSY_INTERRUPT
@@ -80,14 +74,14 @@ static void fill_request(
 	*r = (struct bread_run_request){
 		.agent_id = bread_request_param(req, "id"),
 		.input = input_of(body),
-		.skill = text_of(body, "skill"),
+		.skill = bread_json_string(body, "skill"),
 		.tags = object_of(body, "tags"),
 		.traceparent = bread_request_header(req, "traceparent"),
 		.if_busy = if_busy_of(body),
 		.ingress = "http",
 	};
 	if (is_object(body, "session")) {
-		r->session_id = text_of(body, "session.id");
+		r->session_id = bread_json_string(body, "session.id");
 		r->session_tags = object_of(body, "session.tags");
 	}
 }
@@ -134,13 +128,6 @@ void brd_ingress_refuse(
 		brd_ingress_fail(req, f, "INTERNAL_ERROR", "Internal server error", "");
 }
 
-static int asked(struct bread_request *req, const char *name)
-{
-	struct bread_str v = bread_request_query(req, name);
-
-	return v.p && !brd_ingress_is(v, "0") && !brd_ingress_is(v, "false");
-}
-
 static void run(struct bread_request *req, void *arg)
 {
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
@@ -154,7 +141,7 @@ static void run(struct bread_request *req, void *arg)
 		return;
 	if (bread_json_type(body, "") == BREAD_JSON_NULL) {
 		bread_json_free(body);
-		bread_reply_error(req, &err); /* as upstream has it */
+		bread_reply_error(req, &err); /* 500, as the original has it */
 		return;
 	}
 	fill_request(&r, req, body);
@@ -165,8 +152,8 @@ static void run(struct bread_request *req, void *arg)
 	}
 	bread_json_free(body);
 	spec.run_id = brd_ingress_str(id);
-	spec.exact = asked(req, "exact");
-	spec.full = asked(req, "full");
+	spec.exact = brd_ingress_asked(req, "exact");
+	spec.full = brd_ingress_asked(req, "full");
 	bread_reply_stream(req, &spec);
 }
 
@@ -192,23 +179,14 @@ static void accepted(void *arg)
 		bread_request_printf(req, "{\"runId\":\"%s\"}", s->id));
 }
 
-static void copy_text(char *to, size_t room, struct bread_str s)
-{
-	size_t n = s.n < room ? s.n : room - 1;
-
-	if (n)
-		memcpy(to, s.p, n);
-	to[n] = 0;
-}
-
 static void on_outcome(const struct bread_outcome *o, void *arg)
 {
 	struct submission *s = arg;
 	struct bread_err err = { .code = BREAD_E_CONFLICT };
 
 	if (s->req && o->error_code.n) {
-		copy_text(err.name, sizeof(err.name), o->error_code);
-		copy_text(err.text, sizeof(err.text), o->error_message);
+		brd_ingress_copy(err.name, sizeof(err.name), o->error_code);
+		brd_ingress_copy(err.text, sizeof(err.text), o->error_message);
 		bread_reply_error(s->req, &err);
 	} else {
 		accepted(s);
@@ -226,9 +204,7 @@ static void submit(struct bread_request *req, void *arg)
 
 	if (!read_body(req, &body))
 		return;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = brd_ingress_alloc(sizeof(*s));
 	fill_request(&r, req, body);
 	r.on_stored = accepted;
 	r.on_end = on_outcome;

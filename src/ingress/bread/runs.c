@@ -8,6 +8,9 @@ static const char *const statuses[] = { "queued", "running", "suspended", "compl
 	"cancelled" };
 #define STATUSES (sizeof(statuses) / sizeof(statuses[0]))
 
+#define RUNS_USUAL 100 /* rows of GET /runs without a limit, and at the most */
+#define RUNS_MAX 1000
+
 static const char *status_name(enum bread_run_status s)
 {
 	return (size_t)s < STATUSES ? statuses[s] : "unknown";
@@ -15,32 +18,16 @@ static const char *status_name(enum bread_run_status s)
 
 /* ---- streams ---- */
 
-static int asked(struct bread_request *req, const char *name)
-{
-	struct bread_str v = bread_request_query(req, name);
-
-	return v.p && !brd_ingress_is(v, "0") && !brd_ingress_is(v, "false");
-}
-
-static struct bread_str before_dot(struct bread_str *rest)
-{
-	const char *dot = rest->n ? memchr(rest->p, '.', rest->n) : NULL;
-	struct bread_str part = { rest->p, dot ? (size_t)(dot - rest->p) : rest->n };
-
-	*rest = dot ? (struct bread_str){ dot + 1, rest->n - part.n - 1 } : (struct bread_str){ 0 };
-	return part;
-}
-
 /* SEQ, and with exact SEQ.TEXT and SEQ.TEXT.REASONING. */
 static int read_cursor(struct bread_str s, int exact, struct bread_stream_spec *spec)
 {
 	struct bread_str rest = s;
 
-	if (!brd_ingress_number(before_dot(&rest), &spec->after))
+	if (!brd_ingress_number(brd_ingress_cut(&rest, '.'), &spec->after))
 		return 0;
 	if (!rest.p)
 		return 1;
-	if (!exact || !brd_ingress_number(before_dot(&rest), &spec->offset_text))
+	if (!exact || !brd_ingress_number(brd_ingress_cut(&rest, '.'), &spec->offset_text))
 		return 0;
 	return !rest.p || brd_ingress_number(rest, &spec->offset_reasoning);
 }
@@ -53,13 +40,9 @@ static int cursor_ok(struct bread_str s, int exact, struct bread_stream_spec *sp
 
 static void reply_bad_cursor(struct bread_request *req, struct bread_str raw)
 {
-	struct bread_err err = { .code = BREAD_E_INVALID, .name = "INVALID_CURSOR" };
-	struct bread_str text = bread_request_printf(
-		req, "Invalid Last-Event-ID / after: \"%.*s\"", (int)raw.n, raw.p);
-	size_t n = text.n < sizeof(err.text) ? text.n : sizeof(err.text) - 1;
-
-	memcpy(err.text, text.p, n);
-	bread_reply_error(req, &err);
+	brd_ingress_reply_invalid(req, "INVALID_CURSOR",
+		bread_request_printf(
+			req, "Invalid Last-Event-ID / after: \"%.*s\"", (int)raw.n, raw.p));
 }
 
 static void stream(struct bread_request *req, void *arg)
@@ -69,8 +52,8 @@ static void stream(struct bread_request *req, void *arg)
 	struct bread_stream_spec spec = {
 		.framing = brd_ingress_accepted(bread_request_header(req, "accept"), in->first),
 		.run_id = bread_request_param(req, "id"),
-		.exact = asked(req, "exact"),
-		.full = asked(req, "full"),
+		.exact = brd_ingress_asked(req, "exact"),
+		.full = brd_ingress_asked(req, "full"),
 	};
 
 	if (raw.n == 0)
@@ -111,7 +94,7 @@ static void put_run(struct bread_sink *s, const struct bread_run_row *r, int who
 	brd_ingress_put(s, "}}");
 }
 
-static void on_runs(struct question *q)
+static void on_runs(struct store_question *q)
 {
 	struct bread_sink *s = bread_sink_new();
 
@@ -156,8 +139,8 @@ static void list(struct bread_request *req, void *arg)
 	};
 	struct bread_str limit = bread_request_query(req, "limit");
 	const char *wrong = NULL;
-	struct question *q;
-	int64_t n = 100;
+	struct store_question *q;
+	int64_t n = RUNS_USUAL;
 
 	if (f.status == -2)
 		wrong = "Invalid status: queued, running, suspended, completed, failed or "
@@ -173,11 +156,11 @@ static void list(struct bread_request *req, void *arg)
 	set_tag(&f, bread_request_query(req, "tag"));
 	q = brd_ingress_question(req, BREAD_READ_RUNS, (struct bread_str){ 0 }, on_runs);
 	q->read.filter = f;
-	q->read.limit = n < 1000 ? (size_t)n : 1000;
+	q->read.limit = n < RUNS_MAX ? (size_t)n : RUNS_MAX;
 	brd_ingress_ask(q);
 }
 
-static void on_run(struct question *q)
+static void on_run(struct store_question *q)
 {
 	struct bread_sink *s;
 
@@ -202,7 +185,7 @@ static void one(struct bread_request *req, void *arg)
 
 /* ---- one crumb, whole (contract C8) ---- */
 
-static void on_crumb(struct question *q)
+static void on_crumb(struct store_question *q)
 {
 	if (q->read.count)
 		bread_reply_json(q->req, 200, q->read.crumbs[0].crumb);
@@ -213,7 +196,7 @@ static void on_crumb(struct question *q)
 static void crumb(struct bread_request *req, void *arg)
 {
 	struct bread_str id = bread_request_param(req, "id");
-	struct question *q;
+	struct store_question *q;
 	int64_t seq;
 
 	if (!bread_id_ok(id) || !brd_ingress_number(bread_request_param(req, "seq"), &seq)) {
@@ -227,7 +210,7 @@ static void crumb(struct bread_request *req, void *arg)
 
 /* ---- cancelling ---- */
 
-struct cancelling {
+struct cancel_answer {
 	struct bread_op op;
 	struct bread_request *req;
 	enum bread_run_status status;
@@ -237,7 +220,7 @@ static const char not_cancelable[] = "Run not found or not cancelable";
 
 static void on_cancelled(struct bread_op *op)
 {
-	struct cancelling *c = op->arg;
+	struct cancel_answer *c = op->arg;
 
 	if (op->code == BREAD_OK)
 		bread_reply_json(c->req, 200, LIT("{\"ok\":true}"));
@@ -256,15 +239,13 @@ static void cancel(struct bread_request *req, void *arg)
 {
 	struct bread *b = bread_request_instance(req);
 	struct bread_str id = bread_request_param(req, "id");
-	struct cancelling *c;
+	struct cancel_answer *c;
 
 	if (!bread_id_ok(id)) {
 		brd_ingress_reply_text_error(req, 404, not_cancelable);
 		return;
 	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		abort();
+	c = brd_ingress_alloc(sizeof(*c));
 	c->req = req;
 	bread_op_init(&c->op, bread_here(b), on_cancelled, c);
 	bread_cancel(b, id, &c->status, &c->op);

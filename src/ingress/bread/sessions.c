@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions and their messages (bread-wire.md 7). */
+/* Sessions and their messages (docs/http-api.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void put_session(struct bread_sink *s, const struct bread_session_row *ro
 	brd_ingress_put(s, "}");
 }
 
-static void on_sessions(struct question *q)
+static void on_sessions(struct store_question *q)
 {
 	struct bread_sink *s = bread_sink_new();
 
@@ -51,14 +51,14 @@ static void set_filter(struct bread_run_filter *f, struct bread_str tag)
 
 static void list(struct bread_request *req, void *arg)
 {
-	struct question *q = brd_ingress_question(
+	struct store_question *q = brd_ingress_question(
 		req, BREAD_READ_SESSIONS, (struct bread_str){ 0 }, on_sessions);
 
 	set_filter(&q->read.filter, bread_request_query(req, "tag"));
 	brd_ingress_ask(q);
 }
 
-static void on_session(struct question *q)
+static void on_session(struct store_question *q)
 {
 	struct bread_sink *s;
 
@@ -83,7 +83,7 @@ static void one(struct bread_request *req, void *arg)
 
 /* ---- messages ---- */
 
-static void on_session_without_messages(struct question *q)
+static void on_session_without_messages(struct store_question *q)
 {
 	if (q->read.count)
 		bread_reply_json(q->req, 200, LIT("[]"));
@@ -101,7 +101,7 @@ static void put_message(struct bread_sink *s, const struct bread_message_row *m)
 	brd_ingress_put(s, "}");
 }
 
-static void on_messages(struct question *q)
+static void on_messages(struct store_question *q)
 {
 	struct bread_sink *s;
 
@@ -142,10 +142,8 @@ struct deletion {
 
 static struct deletion *deletion_new(struct bread_request *req, void (*on_end)(struct bread_op *op))
 {
-	struct deletion *d = calloc(1, sizeof(*d));
+	struct deletion *d = brd_ingress_alloc(sizeof(*d));
 
-	if (!d)
-		abort();
 	d->req = req;
 	bread_op_init(&d->op, bread_here(bread_request_instance(req)), on_end, d);
 	return d;
@@ -172,12 +170,11 @@ static void remove_session(struct bread_request *req, void *arg)
 {
 	struct bread_str id = bread_request_param(req, "id");
 
-	if (!bread_id_ok(id)) {
-		bread_reply_json(
-			req, 200, LIT("{\"ok\":true}")); /* there is none, and none is left */
-		return;
-	}
-	bread_session_delete(bread_request_instance(req), id, &deletion_new(req, on_deleted)->op);
+	if (bread_id_ok(id))
+		bread_session_delete(
+			bread_request_instance(req), id, &deletion_new(req, on_deleted)->op);
+	else /* there is none, and none is left */
+		bread_reply_json(req, 200, LIT("{\"ok\":true}"));
 }
 
 static void on_cleaned(struct bread_op *op)

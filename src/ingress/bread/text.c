@@ -16,6 +16,33 @@ int brd_ingress_is(struct bread_str s, const char *z)
 	return s.n == n && (n == 0 || memcmp(s.p, z, n) == 0);
 }
 
+struct bread_str brd_ingress_cut(struct bread_str *rest, char sep)
+{
+	const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
+	struct bread_str part = { rest->p, at ? (size_t)(at - rest->p) : rest->n };
+
+	*rest = at ? (struct bread_str){ at + 1, rest->n - part.n - 1 } : (struct bread_str){ 0 };
+	return part;
+}
+
+void brd_ingress_copy(char *to, size_t room, struct bread_str s)
+{
+	size_t n = s.n < room ? s.n : room - 1;
+
+	if (n)
+		memcpy(to, s.p, n);
+	to[n] = 0;
+}
+
+void *brd_ingress_alloc(size_t n)
+{
+	void *p = calloc(1, n);
+
+	if (!p)
+		abort();
+	return p;
+}
+
 int brd_ingress_number(struct bread_str s, int64_t *ret)
 {
 	int64_t v = 0;
@@ -83,11 +110,27 @@ void brd_ingress_reply_text_error(struct bread_request *req, int status, const c
 	brd_ingress_reply(req, status, s);
 }
 
+void brd_ingress_reply_invalid(struct bread_request *req, const char *code, struct bread_str text)
+{
+	struct bread_err err = { .code = BREAD_E_INVALID };
+
+	brd_ingress_copy(err.name, sizeof(err.name), brd_ingress_str(code));
+	brd_ingress_copy(err.text, sizeof(err.text), text);
+	bread_reply_error(req, &err);
+}
+
+int brd_ingress_asked(struct bread_request *req, const char *name)
+{
+	struct bread_str v = bread_request_query(req, name);
+
+	return v.p && !brd_ingress_is(v, "0") && !brd_ingress_is(v, "false");
+}
+
 /* ---- questions ---- */
 
 static void on_end(struct bread_op *op)
 {
-	struct question *q = op->arg;
+	struct store_question *q = op->arg;
 
 	if (op->code == BREAD_OK)
 		q->on_rows(q);
@@ -98,13 +141,11 @@ static void on_end(struct bread_op *op)
 }
 
 /* key lives as long as the request. */
-struct question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
-	struct bread_str key, void (*on_rows)(struct question *q))
+struct store_question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
+	struct bread_str key, void (*on_rows)(struct store_question *q))
 {
-	struct question *q = calloc(1, sizeof(*q));
+	struct store_question *q = brd_ingress_alloc(sizeof(*q));
 
-	if (!q)
-		abort();
 	q->req = req;
 	q->on_rows = on_rows;
 	q->read.kind = kind;
@@ -114,7 +155,7 @@ struct question *brd_ingress_question(struct bread_request *req, enum bread_read
 	return q;
 }
 
-void brd_ingress_ask(struct question *q)
+void brd_ingress_ask(struct store_question *q)
 {
 	struct bread *b = bread_request_instance(q->req);
 
