@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include "base/err.h"
 #include "base/schema.h"
-#include "base/uuid.h"
 #include "crumb/crumb.h"
 #include "model/model.h"
 #include "model/scripted/script.h"
@@ -211,13 +210,7 @@ static void check_tool_file(struct check *c, const char *dir, const char *name)
 		&c->p->arena, brd_arena_printf(&c->p->arena, "%s/tools/%s.yaml", dir, name));
 	struct yaml_doc doc;
 
-	if (!brd_name_ok(brd_str(name)))
-		fault_if(c,
-			brd_fail_as(&err, BREAD_E_INVALID, "INVALID_NAME", file,
-				"tool name \"%s\" must be lower-case snake_case that begins with a "
-				"letter",
-				name),
-			&err);
+	fault_if(c, brd_project_check_tool(name, file, &err), &err);
 	if (!load(c, &doc, file))
 		return;
 	if (!brd_conf_check(brd_tool_file_fields(&c->p->arena), brd_tool_field_count, doc.root,
@@ -326,13 +319,8 @@ static void check_agent(struct check *c, const char *id)
 	struct yaml_doc doc;
 
 	c->agent = &seen;
-	if (!brd_id_ok(brd_str(id)))
-		fault_if(c,
-			brd_fail_as(&err, BREAD_E_INVALID, "INVALID_NAME", "agents",
-				"\"%s\" cannot be an agent's id; letters, digits, . _ : - are "
-				"allowed",
-				id),
-			&err);
+	if (brd_project_check_id(id, &err))
+		fault(&err, c);
 	else if (load(c, &doc, brd_arena_printf(&c->p->arena, "%s/agent.yaml", dir).p))
 		check_files(c, dir, &doc);
 	c->agent = NULL;

@@ -27,7 +27,7 @@ static bool wrong_path(struct jval v)
 	return brd_json_type(v) != JSON_NONE && brd_json_type(v) != JSON_STRING;
 }
 
-/* An entry such as `store: sqlite` or `store: {type: sqlite, …}`, with its path made to start here.
+/* An entry such as `store: sqlite` or `store: {type: sqlite, …}`; its path starts at the project.
  */
 static void put_entry(
 	struct project *p, struct jsonw *w, struct jval v, const char *key, const char *dflt)
@@ -87,9 +87,8 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 {
 	struct buf out;
 	struct jsonw w;
-	int r;
-
 	struct bread_str json = brd_json_raw(p->config);
+	int r;
 
 	if (!strcmp(p->dir, ".") || !json.n)
 		return bread_configure(b, json.n ? json : BRD_STR("{}"), err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Evals: cases that an agent is run on, and scorers that look at its output
- * (bread-runtime.md 24).
+/* Evals: cases that an agent is run on, and scorers that look at its output.
  *
  *   agent: echo            # default: the agent in whose folder the file is
  *   type: functional       # or prompt-injection, jailbreak, data-exfiltration

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/err.h"
+#include "base/uuid.h"
 #include "run/def.h"
 
 void brd_names_add(struct names *l, struct arena *a, struct bread_str s)
@@ -59,6 +61,24 @@ bool brd_is_dir(const char *path)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int brd_project_check_id(const char *id, struct bread_err *err)
+{
+	if (brd_id_ok(brd_str(id)))
+		return 0;
+	return brd_fail_as(err, BREAD_E_INVALID, "INVALID_NAME", "agents",
+		"\"%s\" cannot be an agent's id; letters, digits, . _ : - are allowed", id);
+}
+
+int brd_project_check_tool(const char *name, const char *file, struct bread_err *err)
+{
+	if (brd_name_ok(brd_str(name)))
+		return 0;
+	return brd_fail_as(err, BREAD_E_INVALID, "INVALID_NAME", file,
+		"tool name \"%s\" must match /^[a-z][a-z0-9_]*$/ (lowercase snake_case, starting "
+		"with a letter)",
+		name);
 }
 
 char *brd_project_path(struct project *p, const char *fmt, ...)

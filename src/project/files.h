@@ -16,6 +16,11 @@ bool brd_names_have(const struct names *l, const char *name);
 struct names brd_list_dir(struct arena *a, const char *dir, const char *suffix);
 bool brd_is_dir(const char *path);
 
+/* Is it a name that an agent's folder, a tool's file may have? INVALID_NAME; file: for the message.
+ */
+int brd_project_check_id(const char *id, struct bread_err *err);
+int brd_project_check_tool(const char *name, const char *file, struct bread_err *err);
+
 /* A path below the project's folder. */
 __attribute__((format(printf, 2, 3))) char *brd_project_path(
 	struct project *p, const char *fmt, ...);

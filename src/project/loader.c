@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading a project's folder. */
+/* Loading a project's folder: bread.yaml, and an agent's files joined into one definition. A broken
+ * agent or tool is told and left out; the rest is loaded. */
 #include "project/files.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include "base/err.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
-#include "base/uuid.h"
 #include "run/def.h"
 #include "server/internal.h"
 
@@ -146,14 +146,10 @@ static int add_tools(struct project *p, const char *id, struct jval own, struct 
 		struct buf one;
 
 		brd_buf_init(&one, BUF_NO_LIMIT);
-		if (!brd_name_ok(brd_str(l.v[i])))
-			r = brd_fail_as(err, BREAD_E_INVALID, "INVALID_NAME", file,
-				"tool name \"%s\" must match /^[a-z][a-z0-9_]*$/ (lowercase "
-				"snake_case, starting with a letter)",
-				l.v[i]);
-		else if (read_tool(p, file, l.v[i], &one, err))
+		r = brd_project_check_tool(l.v[i], file, err);
+		if (!r && read_tool(p, file, l.v[i], &one, err))
 			told(p, err, fault, arg);
-		else
+		else if (!r)
 			brd_buf_addf(out, "%s%.*s", out->data[out->len - 1] == '[' ? "" : ",",
 				(int)one.len, one.data);
 		brd_buf_fini(&one);
@@ -257,10 +253,9 @@ static void remove_gone(struct project *p, struct bread *b, const struct names *
 	struct gone g = { p, { 0 } };
 
 	bread_agents(b, collect, &g);
-	for (size_t i = 0; i < g.all.n; i++) {
+	for (size_t i = 0; i < g.all.n; i++)
 		if (!brd_names_have(listed, g.all.v[i]))
 			bread_agent_remove(b, g.all.v[i]);
-	}
 }
 
 int brd_project_agents(
@@ -273,15 +268,10 @@ int brd_project_agents(
 	p->agent_count = 0;
 	p->agents = brd_arena_array(&p->arena, l.n + 1, sizeof(char *));
 	for (size_t i = 0; i < l.n && r >= 0; i++) {
-		if (!brd_id_ok(brd_str(l.v[i]))) {
-			r = brd_fail_as(err, BREAD_E_INVALID, "INVALID_NAME", "agents",
-				"\"%s\" cannot be an agent's id; letters, digits, . _ : - are "
-				"allowed",
-				l.v[i]);
-			break;
-		}
-		r = load_agent(p, l.v[i], b, fault, arg, err);
-		if (r == 0)
+		r = brd_project_check_id(l.v[i], err);
+		if (!r)
+			r = load_agent(p, l.v[i], b, fault, arg, err);
+		if (!r)
 			p->agents[p->agent_count++] = l.v[i];
 	}
 	if (r >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A project: a folder with bread.yaml and agents/ (architecture.md 6).
+/* A project: a folder with bread.yaml and agents/ (docs/configuration.md).
  *
  *   bread.yaml
  *   agents/ID/agent.yaml    agents/ID/prompt.md    agents/ID/tools/NAME.yaml
