@@ -57,8 +57,8 @@ extern const struct cli_option cli_everywhere[];       /* what every command tak
 
 /* options.c: false: said what is wrong on stderr. */
 bool cli_parse(struct cli_args *a, int argc, char **argv);
-const char *cli_value(
-	const struct cli_args *a, const char *name); /* the last one given; NULL: none */
+/* The last one given; NULL: none. */
+const char *cli_value(const struct cli_args *a, const char *name);
 bool cli_on(const struct cli_args *a, const char *name);
 size_t cli_values(const struct cli_args *a, const char *name, const char **ret, size_t max);
 const struct cli_command *cli_command_named(const char *name); /* NULL: there is none */
@@ -75,8 +75,10 @@ bool cli_colour(FILE *f);
 /* Text from a model or a file: on a terminal without control characters, which could do anything
  * to it. */
 void cli_text(FILE *f, struct bread_str text);
-void cli_dim(FILE *f, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3))); /* a line of it */
+/* A line of such text. */
+__attribute__((format(printf, 2, 3))) void cli_dim(FILE *f, const char *fmt, ...);
+/* text as a JSON string. */
+struct bread_str cli_quote(struct bread_str text, struct arena *a);
 
 #define CLI_TIME 32
 const char *cli_time(int64_t ms, char text[CLI_TIME]); /* "2026-11-30T16:00:31.271Z" */
@@ -115,13 +117,14 @@ extern const struct cli_option cli_serve_options[];
 
 /* drive.c: turning the instance until something has happened. */
 void cli_wait(struct bread *b, const bool *done);
+void cli_done(struct bread_op *op); /* an on_end: sets the bool that is op's arg */
 enum bread_code cli_ask(struct bread *b, struct bread_read *r); /* r->op.err says why */
 
 struct cli_run {
 	struct bread *b;
 	char id[BREAD_RUN_ID_MAX];
-	void (*on_crumb)(
-		const struct bread_crumb *c, void *arg); /* of this run; NULL: not wanted */
+	/* of this run; NULL: not wanted */
+	void (*on_crumb)(const struct bread_crumb *c, void *arg);
 	void *arg;
 
 	/* the outcome */
@@ -130,8 +133,8 @@ struct cli_run {
 
 	struct arena arena; /* of the outcome */
 	bool ended, cancelling;
-	enum bread_run_status was;
 	struct bread_op cancel;
+	enum bread_run_status was; /* when the cancel came */
 };
 void cli_run_init(struct cli_run *r, struct bread *b); /* once an instance: it listens */
 /* Runs it to its end; a signal cancels it. An exit status. */

@@ -75,20 +75,13 @@ static void on_crumb(const struct bread_crumb *c, void *arg)
 /* The line as JSON if it is some, else as a string; y and n for an approval. */
 static struct bread_str answer(const struct waiting *w, const char *line, struct arena *a)
 {
-	struct bread_str text = brd_str_trim(brd_str(line)), json;
-	struct buf b;
+	struct bread_str text = brd_str_trim(brd_str(line));
 
 	if (w->approval && (brd_str_ieq(text, BRD_STR("y")) || brd_str_ieq(text, BRD_STR("yes"))))
 		return BRD_STR("{\"approved\":true}");
 	if (w->approval && (brd_str_ieq(text, BRD_STR("n")) || brd_str_ieq(text, BRD_STR("no"))))
 		return BRD_STR("{\"approved\":false}");
-	if (brd_json_ok(text, 0))
-		return text;
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	brd_json_quote(&b, text);
-	json = brd_arena_copy(a, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return json;
+	return brd_json_ok(text, 0) ? text : cli_quote(text, a);
 }
 
 /* Asks until the run waits no more. false: the input has ended. */

@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "model/model.h"
 
-struct plan {
+struct init_plan {
 	const char *dir;
 	const char *name, *provider, *model;
 	bool scripted;
@@ -49,7 +49,7 @@ static const char ignore_file[] = "bread.db\nbread.db-shm\nbread.db-wal\n.env\n"
 
 /* ---- questions ---- */
 
-static const char *ask(struct plan *p, const char *question, const char *dflt)
+static const char *ask(struct init_plan *p, const char *question, const char *dflt)
 {
 	char line[256];
 
@@ -72,7 +72,7 @@ static const struct provider_entry *entry_of(const char *name)
 	return NULL;
 }
 
-static bool plan_ok(const struct plan *p)
+static bool plan_ok(const struct init_plan *p)
 {
 	if (!brd_id_ok(brd_str(p->name)) || p->name[0] == '.')
 		cli_error("\"%s\" cannot be an agent's name; letters, digits, . _ : - are allowed",
@@ -87,7 +87,7 @@ static bool plan_ok(const struct plan *p)
 }
 
 /* What an option says, else what is asked, else the default. */
-static const char *choose(struct plan *p, struct cli_args *a, const char *option,
+static const char *choose(struct init_plan *p, struct cli_args *a, const char *option,
 	const char *question, const char *dflt)
 {
 	const char *given = cli_value(a, option);
@@ -97,7 +97,7 @@ static const char *choose(struct plan *p, struct cli_args *a, const char *option
 	return cli_on(a, "yes") || !isatty(STDIN_FILENO) ? dflt : ask(p, question, dflt);
 }
 
-static bool make_plan(struct plan *p, struct cli_args *a)
+static bool make_plan(struct init_plan *p, struct cli_args *a)
 {
 	p->dir = a->word_count ? a->words[0] : ".";
 	p->arena = &a->arena;
@@ -124,7 +124,7 @@ static int make_dir(const char *path)
 	return EXIT_FAILED;
 }
 
-static int make_dirs(const struct plan *p)
+static int make_dirs(const struct init_plan *p)
 {
 	int r = make_dir(p->dir);
 
@@ -148,12 +148,12 @@ static int write_file(const struct new_file *f)
 	return EXIT_FAILED;
 }
 
-static const char *below(const struct plan *p, const char *rel)
+static const char *below(const struct init_plan *p, const char *rel)
 {
 	return brd_arena_printf(p->arena, "%s/%s", p->dir, rel).p;
 }
 
-static struct bread_str agent_file(const struct plan *p)
+static struct bread_str agent_file(const struct init_plan *p)
 {
 	return brd_arena_printf(p->arena,
 		"description: Says hello.\n"
@@ -168,7 +168,7 @@ static struct bread_str agent_file(const struct plan *p)
 }
 
 /* Files in the order in which they are written; how many. */
-static size_t plan_files(const struct plan *p, struct new_file *f)
+static size_t plan_files(const struct init_plan *p, struct new_file *f)
 {
 	size_t n = 0;
 	const char *agent = brd_arena_printf(p->arena, "agents/%s", p->name).p;
@@ -189,7 +189,7 @@ static size_t plan_files(const struct plan *p, struct new_file *f)
 	return n;
 }
 
-static int write_all(const struct plan *p)
+static int write_all(const struct init_plan *p)
 {
 	struct new_file files[8];
 	size_t n = plan_files(p, files);
@@ -206,7 +206,7 @@ static int write_all(const struct plan *p)
 	return r;
 }
 
-static void say_next(const struct plan *p)
+static void say_next(const struct init_plan *p)
 {
 	const struct provider_entry *e = entry_of(p->provider);
 	const char *cwd = strcmp(p->dir, ".") ? p->dir : NULL;
@@ -220,7 +220,7 @@ static void say_next(const struct plan *p)
 
 static int run(struct cli_args *a)
 {
-	struct plan p = { 0 };
+	struct init_plan p = { 0 };
 	int r = cli_enter(a);
 
 	if (r)

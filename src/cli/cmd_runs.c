@@ -261,18 +261,13 @@ static int run_tail(struct cli_args *a)
 
 /* ---- cancel ---- */
 
-static void on_cancelled(struct bread_op *op)
-{
-	*(bool *)op->arg = true;
-}
-
 static int cancel(struct bread *b, const char *id)
 {
 	enum bread_run_status status;
 	struct bread_op op = { 0 };
 	bool done = false;
 
-	bread_op_init(&op, bread_here(b), on_cancelled, &done);
+	bread_op_init(&op, bread_here(b), cli_done, &done);
 	bread_cancel(b, brd_str(id), &status, &op);
 	cli_wait(b, &done);
 	if (op.code == BREAD_E_NOT_FOUND)

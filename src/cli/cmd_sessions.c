@@ -67,14 +67,14 @@ static void add_json(struct buf *b, const struct bread_session_row *s)
 	brd_buf_addc(b, '\n');
 }
 
-struct listing {
+struct session_list {
 	struct tag tags[TAGS_MAX];
 	size_t tag_count, found;
 	bool json;
 	struct buf out;
 };
 
-static void add_page(struct listing *l, const struct bread_read *r)
+static void add_page(struct session_list *l, const struct bread_read *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		const struct bread_session_row *s = &r->sessions[i];
@@ -93,7 +93,7 @@ static void add_page(struct listing *l, const struct bread_read *r)
 	}
 }
 
-static int list_all(struct listing *l, struct bread *b)
+static int list_all(struct session_list *l, struct bread *b)
 {
 	int64_t at = 0;
 	bool more = true;
@@ -119,7 +119,7 @@ static int list_all(struct listing *l, struct bread *b)
 
 static int run_list(struct cli_args *a)
 {
-	struct listing l = { .json = cli_on(a, "json") };
+	struct session_list l = { .json = cli_on(a, "json") };
 	struct project p;
 	struct bread *b;
 	int r;
@@ -239,18 +239,13 @@ static int run_show(struct cli_args *a)
 
 /* ---- cleanup ---- */
 
-static void on_cleaned(struct bread_op *op)
-{
-	*(bool *)op->arg = true;
-}
-
 static int clean(struct bread *b, int64_t before, struct bread_str tags)
 {
 	struct bread_op op = { 0 };
 	int64_t deleted = 0;
 	bool done = false;
 
-	bread_op_init(&op, bread_here(b), on_cleaned, &done);
+	bread_op_init(&op, bread_here(b), cli_done, &done);
 	bread_session_cleanup(b, before, tags, &deleted, &op);
 	cli_wait(b, &done);
 	if (op.code != BREAD_OK)

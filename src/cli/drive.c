@@ -12,7 +12,7 @@ void cli_wait(struct bread *b, const bool *done)
 		bread_turn(b, -1);
 }
 
-static void on_answer(struct bread_op *op)
+void cli_done(struct bread_op *op)
 {
 	*(bool *)op->arg = true;
 }
@@ -21,7 +21,7 @@ enum bread_code cli_ask(struct bread *b, struct bread_read *r)
 {
 	bool done = false;
 
-	bread_op_init(&r->op, bread_here(b), on_answer, &done);
+	bread_op_init(&r->op, bread_here(b), cli_done, &done);
 	bread_read(b, r);
 	cli_wait(b, &done);
 	return r->op.code;
@@ -174,17 +174,11 @@ struct bread_str cli_input(
 	struct bread *b, const char *agent, struct bread_str text, struct arena *a)
 {
 	bool string = true;
-	struct bread_str json;
-	struct buf out;
 
 	bread_agent_get(b, brd_str(agent), wants_string, &string);
 	if (!string && brd_json_ok(text, 0))
 		return text;
-	brd_buf_init(&out, BUF_NO_LIMIT);
-	brd_json_quote(&out, text);
-	json = brd_arena_copy(a, brd_buf_str(&out));
-	brd_buf_fini(&out);
-	return json;
+	return cli_quote(text, a);
 }
 
 static void add_id(const struct bread_agent_info *a, void *arg)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/jsonw.h"
 #include "cli/cli.h"
 
 static void say(FILE *f, const char *fmt, va_list ap)
@@ -92,6 +93,18 @@ void cli_dim(FILE *f, const char *fmt, ...)
 	fputs(colour ? "\033[0m\n" : "\n", f);
 	fflush(f);
 	free(text);
+}
+
+struct bread_str cli_quote(struct bread_str text, struct arena *a)
+{
+	struct bread_str json;
+	struct buf b;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_json_quote(&b, text);
+	json = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return json;
 }
 
 const char *cli_time(int64_t ms, char text[CLI_TIME])
