@@ -2,7 +2,7 @@
 /* A crumb: one event of a run, as everybody sees it.
  *
  * Its JSON was rendered once, at the choke point, and is what the log stores and
- * every wire carries (bread-wire.md 9). */
+ * every wire carries (docs/runs-and-crumbs.md). */
 #ifndef BREAD_CRUMB_H
 #define BREAD_CRUMB_H
 
@@ -31,7 +31,7 @@ struct bread_crumb {
 	unsigned flags;
 };
 
-/* A run's failure as its own caller is told, beside the crumbs (bread-wire.md 5). */
+/* A run's failure as its own caller is told, beside the crumbs (docs/streaming.md). */
 struct bread_failure {
 	struct bread_str agent_id; /* of the last crumb, or the id that was asked for */
 	struct bread_str run_id;   /* empty: there is none */
@@ -50,7 +50,7 @@ BREAD_API void bread_sink_add(struct bread_sink *s, struct bread_str bytes);
 BREAD_API void bread_sink_int(struct bread_sink *s, int64_t v);               /* decimal */
 BREAD_API void bread_sink_quote(struct bread_sink *s, struct bread_str text); /* as a JSON string */
 
-/* How crumbs become bytes on one wire (bread-wire.md 2, 10). Its functions are called on any loop,
+/* How crumbs become bytes on one wire (docs/streaming.md). Its functions are called on any loop,
  * under locks: they add to s and call nothing else. exact: ids with offsets (contract C5). Tables
  * are const: viewers of one framing share the encoded bytes, and framings are told apart by the
  * table's address. */

@@ -48,8 +48,7 @@ BREAD_API int bread_configure(struct bread *b, struct bread_str json, struct bre
 
 /* Opens the store, the providers and the other parts, and takes up runs that were cut short
  * (contract C11). May block while the store is opened. STORE_NOT_CONFIGURED,
- * TRANSPORT_NOT_CONFIGURED, PROVIDER_NOT_CONFIGURED; BREAD_E_UPSTREAM: the store takes no writes.
- */
+ * TRANSPORT_NOT_CONFIGURED, PROVIDER_NOT_CONFIGURED; BREAD_E_UPSTREAM: the store takes no write. */
 BREAD_API int bread_start(struct bread *b, struct bread_err *err);
 
 /* Turns the loops until bread_quit: the first on the calling thread, the others on threads of
@@ -104,12 +103,11 @@ BREAD_API int bread_provider(struct bread *b, const char *name, const struct bre
 BREAD_API int bread_use_store(struct bread *b, const struct bread_store_ops *ops,
 	struct bread_str url, struct bread_str options, struct bread_err *err);
 
-/* What is registered, as GET /agents shows it (bread-wire.md 7). fn is called before the
- * function returns, for each in order of registration; it must not call the instance. Any thread.
- */
+/* What is registered, as GET /agents shows it. fn is called before the function returns, for each
+ * in order of registration; it must not call the instance. Any thread. */
 struct bread_agent_info {
-	struct bread_str id, provider, model, settings,
-		provider_options; /* the last two JSON, or empty */
+	struct bread_str id, provider, model;
+	struct bread_str settings, provider_options; /* JSON, or empty */
 	struct bread_str format;  /* "text", "markdown", "json", or a custom one's name */
 	int custom_format;
 	struct bread_str input_schema, output_schema; /* JSON, or empty */
@@ -154,10 +152,10 @@ struct bread_run_request {
 	void *arg;
 };
 
-/* Starts a run on the calling thread's loop and gives its id; its crumbs are at bread_subscribe
- * (bread-runtime.md 3). Refusals that need no store come here (nothing was started, on_end is not
- * called): AGENT_NOT_FOUND, INPUT_INVALID (err->text has the place in the input), INVALID_ID,
- * RUN_EXISTS, CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
+/* Starts a run on the calling thread's loop and gives its id; its crumbs are at bread_subscribe.
+ * Refusals that need no store come here (nothing was started, on_end is not called):
+ * AGENT_NOT_FOUND, INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
+ * CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req,
 	char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 

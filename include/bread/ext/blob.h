@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where files go that models make (bread-runtime.md 23). */
+/* Where files go that models make. */
 #ifndef BREAD_EXT_BLOB_H
 #define BREAD_EXT_BLOB_H
 #include "bread/ext/op.h"

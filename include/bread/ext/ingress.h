@@ -70,11 +70,12 @@ BREAD_API void bread_reply_error(struct bread_request *req, const struct bread_e
 struct bread_stream_spec {
 	const struct bread_framing *framing;
 	struct bread_str run_id;
-	int own;       /* the caller's own run: it also gets what the filter drops and the failure,
-			  the stream ends when the run suspends, and there is no hello */
+	/* the caller's own run: it also gets what the filter drops and the failure, the stream ends
+	 * when the run suspends, and there is no hello */
+	int own;
 	int64_t after; /* the log's place: 0 is the start */
-	int64_t offset_text,
-		offset_reasoning; /* exact: units of the windows after it that the client has */
+	/* exact: units of the windows after it that the client has */
+	int64_t offset_text, offset_reasoning;
 	int exact;
 	int full;       /* no previews: whole crumbs, however large (contract C8) */
 	int until_idle; /* end when the run suspends */
@@ -83,7 +84,7 @@ struct bread_stream_spec {
 /* Streams a run until it ends (contract C2, C3, C7, C9). Answers 404 RUN_NOT_FOUND
  * for a run that nobody knows and 400 INVALID_CURSOR for a place beyond its head. */
 BREAD_API void bread_reply_stream(struct bread_request *req, const struct bread_stream_spec *spec);
-/* A stream that is nothing but a failure (status 200, bread-wire.md 5). */
+/* A stream that is nothing but a failure (status 200, docs/http-api.md). */
 BREAD_API void bread_reply_failure(struct bread_request *req, const struct bread_framing *framing,
 	const struct bread_failure *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model provider has to do (model-stream.md 1 to 4). For those who write one.
+/* What a model provider has to do (docs/providers.md). For those who write one.
  *
  * A call takes a request and gives one ordered stream of events for one assistant
  * message. It can be cancelled at any moment and never fails in any other way
@@ -87,7 +87,7 @@ enum bread_stop {
 	BREAD_STOP_ABORTED
 };
 
-enum bread_model_fault { /* model-stream.md 4; names by bread_model_fault_name */
+enum bread_model_fault { /* names by bread_model_fault_name */
 	BREAD_FAULT_NONE,
 	BREAD_FAULT_RATE_LIMIT,
 	BREAD_FAULT_OVERLOADED,

@@ -68,7 +68,7 @@ struct bread_node_row {
 	struct bread_str data;               /* JSON of the node's kind */
 };
 
-/* A run that waits for somebody (bread-runtime.md 6.3). parent, pending: JSON, or empty. */
+/* A run that waits for somebody. parent, pending: JSON, or empty. */
 struct bread_checkpoint_row {
 	struct bread_str id, agent_id, run_id, session_id, tool_name, tool_call_id;
 	struct bread_str schema; /* JSON: the arguments of the call */
@@ -78,45 +78,49 @@ struct bread_checkpoint_row {
 
 struct bread_owner_row {
 	struct bread_str id; /* of the instance */
-	struct bread_str
-		place; /* host and boot, so that a dead process of this machine is seen at once */
+	struct bread_str place; /* host and boot: a dead process of this machine is seen at once */
 	int64_t pid, pid_started, lease_until;
 };
 
+/* What a record does, and which members of struct bread_rec it uses. */
 enum bread_rec_kind {
-	BREAD_REC_SESSION,    /* session: created unless the id exists; affected: 1 if it was */
-	BREAD_REC_MESSAGE,    /* message: added; the session's updated_at becomes its time. Unknown
-				 session:    BREAD_E_NOT_FOUND; id taken: BREAD_E_CONFLICT */
-	BREAD_REC_RUN,        /* run: a new row. BREAD_E_CONFLICT: the id exists; or, with the name
-				 SESSION_BUSY: it is running, has no parent, and its session, which was
-				 there        before this tx, has a run without a parent that has not ended
-				 (contract C12) */
-	BREAD_REC_RUN_STATUS, /* run.id, status, output, files, error, started_at, ended_at, tokens
-				 (an empty text and a 0 keep what is there). Unknown run:
-				 BREAD_E_NOT_FOUND. A queued one that is to be running:
-				 SESSION_BUSY, as for RUN_TAKE */
-	BREAD_REC_RUN_TAKE,   /* run.id, owner: owner := it, epoch := fence_epoch + 1, status :=
-				 running.   BREAD_E_CONFLICT unless the epoch is fence_epoch (checked by
-				 the fence itself)   and the run has not ended. For a queued one
-				 BREAD_E_CONFLICT with the name   SESSION_BUSY while its session has
-				 another that runs, is suspended or was   queued before it */
-	BREAD_REC_RUN_CANCEL, /* run.id: cancel_requested := 1 while it has not ended; affected: 1
-				 if it was */
+	/* session: created unless the id exists; affected: 1 if it was. */
+	BREAD_REC_SESSION,
+	/* message: added; the session's updated_at becomes its time. BREAD_E_NOT_FOUND: no such
+	 * session; BREAD_E_CONFLICT: the id is taken. */
+	BREAD_REC_MESSAGE,
+	/* run: a new row. BREAD_E_CONFLICT: the id exists; or, with the name SESSION_BUSY: it is
+	 * running, has no parent, and its session, which was there before this tx, has a run
+	 * without a parent that has not ended (contract C12). */
+	BREAD_REC_RUN,
+	/* run.id, status, output, files, error, started_at, ended_at, tokens (an empty text and a 0
+	 * keep what is there). BREAD_E_NOT_FOUND: no such run. A queued one that is to be running:
+	 * SESSION_BUSY, as for RUN_TAKE. */
+	BREAD_REC_RUN_STATUS,
+	/* run.id, owner: owner := it, epoch := fence_epoch + 1, status := running. BREAD_E_CONFLICT
+	 * unless the epoch is fence_epoch (checked by the fence itself) and the run has not ended.
+	 * For a queued one BREAD_E_CONFLICT with the name SESSION_BUSY while its session has
+	 * another that runs, is suspended or was queued before it. */
+	BREAD_REC_RUN_TAKE,
+	/* run.id: cancel_requested := 1 while it has not ended; affected: 1 if it was. */
+	BREAD_REC_RUN_CANCEL,
 	BREAD_REC_NODE,       /* node: added, or its state and data replaced */
 	BREAD_REC_CRUMB,      /* crumb: BREAD_E_CONFLICT when (run_id, seq) is taken */
 	BREAD_REC_DEFINITION, /* key: hash, value: JSON; nothing when it is there */
 	BREAD_REC_OWNER,      /* owner: written or renewed */
 	BREAD_REC_OWNER_GONE, /* key: the owner's id is removed */
 	BREAD_REC_CHECKPOINT, /* checkpoint: added, or replaced */
-	BREAD_REC_CHECKPOINT_CLAIM, /* key: id; it is gone. BREAD_E_CONFLICT when it was not there:
-				       the one that others see, whatever the timing (contract C15)
-				     */
-	BREAD_REC_CHECKPOINT_DROP,  /* key: a run's id; all of its checkpoints are gone; affected
-				       counts */
-	BREAD_REC_SESSION_DELETE, /* key: id; with its messages, checkpoints, crumbs, runs and their
-				     nodes; affected: 1 if it was there */
-	BREAD_REC_SESSION_CLEANUP, /* number: updated before this time; value: tags JSON object or
-				      empty, all must match; affected counts */
+	/* key: id; it is gone. BREAD_E_CONFLICT when it was not there: others see the same,
+	 * whatever the timing (contract C15). */
+	BREAD_REC_CHECKPOINT_CLAIM,
+	/* key: a run's id; all of its checkpoints are gone; affected counts. */
+	BREAD_REC_CHECKPOINT_DROP,
+	/* key: id; with its messages, checkpoints, crumbs, runs and their nodes; affected: 1 if it
+	 * was there. */
+	BREAD_REC_SESSION_DELETE,
+	/* number: updated before this time; value: tags as a JSON object or empty, all must match;
+	 * affected counts. */
+	BREAD_REC_SESSION_CLEANUP,
 };
 
 struct bread_rec {
@@ -164,17 +168,16 @@ enum bread_read_kind {
 	BREAD_READ_CHECKPOINTS, /* key: a run's id, or empty for all; by created_at */
 	BREAD_READ_DEFINITION,  /* key: hash; text */
 	BREAD_READ_OWNERS,
-	BREAD_READ_UNFINISHED, /* runs with status running or queued: id, agent_id, session_id,
-				  owner, epoch, status, cancel_requested */
-	BREAD_READ_ACTIVE,     /* key: session; its runs that have not ended (queued, running,
-				  suspended) */
+	/* runs with status running or queued: id, agent_id, session_id, owner, epoch, status,
+	 * cancel_requested */
+	BREAD_READ_UNFINISHED,
+	BREAD_READ_ACTIVE, /* key: session; its runs that are queued, running or suspended */
 };
 
 struct bread_run_filter {
 	struct bread_str agent_id, session_id, before; /* before: a run id, for pages */
 	int status;                                    /* -1: any */
-	struct bread_str tag_key,
-		tag_value; /* key empty: any; value's p NULL: only without that tag */
+	struct bread_str tag_key, tag_value; /* key empty: any; value's p NULL: only without it */
 };
 
 /* One question. The caller fills the first part; rows and their strings live in
@@ -183,8 +186,8 @@ struct bread_read {
 	struct bread_op op;
 	enum bread_read_kind kind;
 	struct bread_str key; /* its bytes and the filter's stay unchanged until the op ends */
-	int64_t after;    /* crumbs: the last seq the caller has; sessions, messages, nodes: rows to
-			     skip */
+	/* crumbs: the last seq the caller has; sessions, messages, nodes: rows to skip */
+	int64_t after;
 	size_t limit;     /* of rows; 0: 1,000 */
 	size_t max_bytes; /* of crumbs; 0: 1 MiB. At least one row is given */
 	struct bread_run_filter filter;

@@ -24,10 +24,10 @@ struct bread_tool_call {
 	void *arg;
 
 	/* out: set by the tool before it ends the op; freed by the caller with free() */
-	char *result;      /* JSON; NULL: nothing */
+	char *result; /* JSON; NULL: nothing */
 	size_t result_len;
-	char *error_code;  /* the tool's own code ("QUOTA"); NULL: TOOL_ERROR */
-	char *error_text;  /* NULL: op.err.text */
+	char *error_code;    /* the tool's own code ("QUOTA"); NULL: TOOL_ERROR */
+	char *error_text;    /* NULL: op.err.text */
 	char *error_context; /* JSON; NULL: none */
 	void *priv;
 };
@@ -38,11 +38,13 @@ struct bread_tool_ops {
 	const char *name; /* "command": the key in a tool's file */
 	size_t size;
 	/* options: the value of that key as JSON; dir: the folder that relative paths start from */
-	int (*open)(struct bread_tool *t, struct bread_str options, const char *dir, struct bread_err *err);
+	int (*open)(struct bread_tool *t, struct bread_str options, const char *dir,
+		struct bread_err *err);
 	void (*close)(struct bread_tool *t);
 	/* Cancel through the op: told first, killed soon (contract C10). */
 	void (*start)(struct bread_tool *t, struct bread_tool_call *call);
 };
+
 struct bread_tool {
 	const struct bread_tool_ops *ops;
 };
