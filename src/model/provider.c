@@ -349,11 +349,10 @@ static void on_unfit(struct timer *t)
 
 static int write_request(struct exchange *x, struct bread_err *err)
 {
-	struct outgoing *o = &x->out;
-	int r = brd_outgoing_write(o, x->p, x->call->req, &x->arena, err);
+	int r = brd_outgoing_write(&x->out, x->p, x->call->req, &x->arena, err);
+	struct bread_str base = x->p->base_url, path = x->out.path;
 
-	x->url = brd_arena_printf(&x->arena, "%.*s%.*s", BRD_ARG(x->p->base_url), BRD_ARG(o->path))
-			 .p;
+	x->url = brd_arena_printf(&x->arena, "%.*s%.*s", BRD_ARG(base), BRD_ARG(path)).p;
 	return r;
 }
 
