@@ -3,8 +3,10 @@
 #
 #   make          the release build: build/bread
 #   make run      installs what is missing, builds, and serves examples/hello
-#   make test     unit tests alone, in a minute
+#   make test     a build with gcc and every test, some minutes
 #   make check    everything that must hold, as .ci/run does
+#   make bench    measures it beside others (bench/README.md)
+#   make install  to PREFIX: the program, the library, its headers, the manual
 PREFIX ?= /usr/local
 
 all: build/build.ninja
