@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing JSON: compact, keys in the order they are written, only the escapes
- * that JSON demands (bread-wire.md 0), straight into a buf.
+ * that JSON demands, straight into a buf.
  *
  * The writer puts the commas; it trusts its caller for the rest (a key before
  * each value of an object, ends that match). Errors stick in the buf. */

@@ -15,7 +15,7 @@ void brd_uuid7(char out[UUID_LEN + 1]);
 /* [A-Za-z0-9._:-]{1,128}: the only ids we take from outside (contract C25). */
 bool brd_id_ok(struct bread_str id);
 
-/* ^[a-z][a-z0-9_]*$, at most 128: names of tools, skills, tasks (bread-runtime.md 1). */
+/* ^[a-z][a-z0-9_]*$, at most 128: names of tools. */
 bool brd_name_ok(struct bread_str name);
 
 /* Fills n bytes from the system's random source. */

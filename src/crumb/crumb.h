@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Crumbs: their types, and how one is rendered (bread-wire.md 9).
+/* Crumbs: their types, and how one is rendered (docs/runs-and-crumbs.md).
  *
  * A crumb is a reference-counted, immutable buffer. Whoever makes one fills a
  * draft: base fields first, then its own, and seals it with its number. The log

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bread protocol frames, version 1 (bread-wire.md 10), to read. To write
+/* Bread protocol frames, version 1 (docs/streaming.md), to read. To write
  * one is a prefix and a suffix around a crumb's JSON: a framing's work (bread/crumb.h). */
 #pragma once
 #include "crumb/crumb.h"

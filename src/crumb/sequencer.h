@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of one run, and its delta windows (bread-wire.md 4.1).
+/* The numbers of one run, and its delta windows (docs/runs-and-crumbs.md).
  *
  * A durable crumb takes the next number. Deltas carry the last one (a watermark)
  * and join their kind's window; windows close together, oldest first, each as one

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What bread.yaml may say, and the parts that are opened from it. Nothing that
  * matters has a silent default: a store, a transport and each agent's provider
- * must be named (architecture.md 6). */
+ * must be named (docs/configuration.md). */
 #include <stdlib.h>
 #include <string.h>
 #include "base/err.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading text/event-stream and NDJSON: bytes in, events out, split anywhere
- * (providers.md 0): LF, CRLF and CR end a line, also when a CR ends a packet and
- * its LF begins the next; one leading byte-order mark is dropped; comments
- * are skipped (but counted as life); several data lines join with LF; at the end
- * of the body what is pending is dispatched. */
+/* Reading text/event-stream and NDJSON: bytes in, events out, split anywhere:
+ * LF, CRLF and CR end a line, also when a CR ends a packet and its LF begins the
+ * next; one leading byte-order mark is dropped; comments are skipped (but counted
+ * as life); several data lines join with LF; at the end of the body what is
+ * pending is dispatched. */
 #pragma once
 #include "base/buf.h"
 

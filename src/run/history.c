@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The conversation: the session's messages and this run's turns, as the model is
- * given them and as the session keeps them (bread-runtime.md 5).
+ * given them and as the session keeps them (docs/sessions.md).
  *
  * The turns of a run are stored at its end, in the transaction of its last crumb;
  * until then they are in the journal. So a failed run leaves its user message

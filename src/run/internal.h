@@ -199,7 +199,7 @@ void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_st
 enum flow brd_tool_ended(struct tool_node *t); /* its answer goes into the journal */
 
 /* A question to a human: a tool call whose answer comes from outside, perhaps days
- * later (bread-runtime.md 6). Shares the tool's struct up to its own fields. */
+ * later (docs/tools.md). Shares the tool's struct up to its own fields. */
 struct human_node {
 	struct tool_node tool;
 	char checkpoint_id[UUID_LEN + 1];

@@ -63,7 +63,7 @@ enum flow brd_tool_ended(struct tool_node *t)
 }
 
 /* Arguments that do not fit, and names that nobody has: no crumb, the model is told
- * (bread-runtime.md 3.4). */
+ * (docs/tools.md). */
 bool brd_tool_refused(struct tool_node *t)
 {
 	struct schema_fault f;

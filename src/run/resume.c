@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer to a run that waits (bread-runtime.md 6.4, contract C15, C16).
+/* An answer to a run that waits (contract C15, C16).
  *
  * One transaction claims the checkpoint, takes the run, and writes the answer: the
  * end of the question's node, the session's tool message, the crumb that says so.

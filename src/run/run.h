@@ -179,7 +179,7 @@ struct run_start {
 
 /* Begins a run on this loop: writes its first rows, then drives it. */
 struct run *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
-/* An answer to a run that waits (bread-runtime.md 6.4). Strings are copied. */
+/* An answer to a run that waits. Strings are copied. */
 struct run_resume {
 	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
 	/* Once: r goes on and its crumbs come after that number; or err says why not
