@@ -11,14 +11,14 @@
 
 #define BODY_MAX ((size_t)256 * 1024 * 1024)
 
-void brd_body_begin(struct outgoing *o)
+void brd_body_begin(struct request_draft *o)
 {
 	brd_buf_init(&o->body, BODY_MAX);
 	o->w = brd_jsonw(&o->body);
 	brd_jw_obj(&o->w);
 }
 
-bool brd_body_key(struct outgoing *o, const char *key)
+bool brd_body_key(struct request_draft *o, const char *key)
 {
 	if (brd_json_type(brd_json_get(o->over, key)) != JSON_NONE)
 		return false;
@@ -26,31 +26,31 @@ bool brd_body_key(struct outgoing *o, const char *key)
 	return true;
 }
 
-void brd_body_str(struct outgoing *o, const char *key, struct bread_str s)
+void brd_body_str(struct request_draft *o, const char *key, struct bread_str s)
 {
 	if (s.n && brd_body_key(o, key))
 		brd_jw_str(&o->w, s);
 }
 
-void brd_body_raw(struct outgoing *o, const char *key, struct jval v)
+void brd_body_raw(struct request_draft *o, const char *key, struct jval v)
 {
 	if (brd_json_type(v) != JSON_NONE && brd_json_type(v) != JSON_NULL && brd_body_key(o, key))
 		brd_jw_raw(&o->w, brd_json_raw(v));
 }
 
-void brd_body_bool(struct outgoing *o, const char *key, bool v)
+void brd_body_bool(struct request_draft *o, const char *key, bool v)
 {
 	if (brd_body_key(o, key))
 		brd_jw_bool(&o->w, v);
 }
 
-void brd_body_int(struct outgoing *o, const char *key, int64_t v)
+void brd_body_int(struct request_draft *o, const char *key, int64_t v)
 {
 	if (brd_body_key(o, key))
 		brd_jw_int(&o->w, v);
 }
 
-void brd_body_end(struct outgoing *o)
+void brd_body_end(struct request_draft *o)
 {
 	for (struct json_iter it = brd_json_each(o->over); brd_json_next(&it);) {
 		if (brd_json_type(it.value) == JSON_NULL)
@@ -69,7 +69,7 @@ static bool header_ok(struct bread_str value)
 	return true;
 }
 
-static void add_header(struct outgoing *o, const char *name, struct bread_str value)
+static void add_header(struct request_draft *o, const char *name, struct bread_str value)
 {
 	size_t max = sizeof(o->headers) / sizeof(*o->headers) - 1; /* it ends in a NULL */
 
@@ -78,7 +78,7 @@ static void add_header(struct outgoing *o, const char *name, struct bread_str va
 			brd_arena_printf(o->a, "%s: %.*s", name, BRD_ARG(value)).p;
 }
 
-void brd_header(struct outgoing *o, const char *name, struct bread_str value)
+void brd_header(struct request_draft *o, const char *name, struct bread_str value)
 {
 	/* what the entry says replaces ours; null deletes it */
 	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);)
@@ -87,14 +87,14 @@ void brd_header(struct outgoing *o, const char *name, struct bread_str value)
 	add_header(o, name, value);
 }
 
-void brd_header_bearer(struct outgoing *o)
+void brd_header_bearer(struct request_draft *o)
 {
 	if (o->p->api_key.n)
 		brd_header(o, "Authorization",
 			brd_arena_printf(o->a, "Bearer %.*s", BRD_ARG(o->p->api_key)));
 }
 
-static void add_entry_headers(struct outgoing *o)
+static void add_entry_headers(struct request_draft *o)
 {
 	for (struct json_iter it = brd_json_each(o->p->headers); brd_json_next(&it);)
 		add_header(o, brd_json_strz(it.key, o->a), brd_json_str(it.value, o->a));
@@ -109,7 +109,7 @@ static struct jval object_of(struct bread_str json, struct arena *a)
 	return v;
 }
 
-int brd_outgoing_write(struct outgoing *o, const struct provider *p,
+int brd_outgoing_write(struct request_draft *o, const struct http_provider *p,
 	const struct bread_model_request *req, struct arena *a, struct bread_err *err)
 {
 	int r;
@@ -129,17 +129,17 @@ int brd_outgoing_write(struct outgoing *o, const struct provider *p,
 	return r;
 }
 
-struct jval brd_setting(const struct outgoing *o, const char *key)
+struct jval brd_setting(const struct request_draft *o, const char *key)
 {
 	return brd_json_get(o->settings, key);
 }
 
-struct bread_str brd_setting_str(const struct outgoing *o, const char *key)
+struct bread_str brd_setting_str(const struct request_draft *o, const char *key)
 {
 	return brd_json_str(brd_setting(o, key), o->a);
 }
 
-int64_t brd_setting_int(const struct outgoing *o, const char *key, int64_t dflt)
+int64_t brd_setting_int(const struct request_draft *o, const char *key, int64_t dflt)
 {
 	return brd_json_int_or(brd_setting(o, key), dflt);
 }

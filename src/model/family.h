@@ -13,7 +13,7 @@
 
 struct family;
 
-struct provider { /* an opened entry; a family's struct begins with it */
+struct http_provider { /* an opened entry; a family's struct begins with it */
 	struct bread_model model;
 	const struct family *family;
 	struct arena arena;
@@ -29,9 +29,9 @@ struct provider { /* an opened entry; a family's struct begins with it */
 };
 
 /* A request being written. Strings are in the arena. */
-struct outgoing {
+struct request_draft {
 	struct arena *a;
-	const struct provider *p;
+	const struct http_provider *p;
 	const struct bread_model_request *req;
 	struct jval settings, over; /* over: the caller's providerOptions */
 	struct bread_str path;      /* behind the base URL */
@@ -45,7 +45,7 @@ struct outgoing {
 struct family {
 	const char *name;
 	/* Writes headers, path and body (between brd_body_begin and brd_body_end). */
-	int (*request)(struct outgoing *o, struct bread_err *err);
+	int (*request)(struct request_draft *o, struct bread_err *err);
 	/* json_tool: of the request, borrowed; empty: none */
 	void *(*parser_new)(struct mstream *s, struct bread_str json_tool);
 	void (*parser_feed)(void *parser, struct bread_str bytes);
@@ -54,7 +54,7 @@ struct family {
 };
 
 /* Opens the common part; options is kept in the provider's arena. */
-int brd_provider_open(struct provider *p, const struct family *f, struct bread_str name,
+int brd_provider_open(struct http_provider *p, const struct family *f, struct bread_str name,
 	struct bread_str options, struct bread_err *err);
 void brd_provider_close(struct bread_model *m);
 void brd_provider_start(struct bread_model *m, struct bread_model_call *call);
@@ -63,26 +63,26 @@ void brd_provider_pause(struct bread_model *m, struct bread_model_call *call, in
 /* ---- writing ---- */
 
 /* The whole request: headers, path and body. o is zeroed; its body is the caller's to free. */
-int brd_outgoing_write(struct outgoing *o, const struct provider *p,
+int brd_outgoing_write(struct request_draft *o, const struct http_provider *p,
 	const struct bread_model_request *req, struct arena *a, struct bread_err *err);
 
 /* For a family's request(): */
 
-void brd_body_begin(struct outgoing *o);
+void brd_body_begin(struct request_draft *o);
 /* true: write the value now; false: the caller's options give this key themselves. */
-bool brd_body_key(struct outgoing *o, const char *key);
+bool brd_body_key(struct request_draft *o, const char *key);
 /* Left out when it is empty; when there is none. */
-void brd_body_str(struct outgoing *o, const char *key, struct bread_str s);
-void brd_body_raw(struct outgoing *o, const char *key, struct jval v);
-void brd_body_bool(struct outgoing *o, const char *key, bool v);
-void brd_body_int(struct outgoing *o, const char *key, int64_t v);
-void brd_body_end(struct outgoing *o);
-void brd_header(struct outgoing *o, const char *name, struct bread_str value);
-void brd_header_bearer(struct outgoing *o); /* Authorization, when there is a key */
+void brd_body_str(struct request_draft *o, const char *key, struct bread_str s);
+void brd_body_raw(struct request_draft *o, const char *key, struct jval v);
+void brd_body_bool(struct request_draft *o, const char *key, bool v);
+void brd_body_int(struct request_draft *o, const char *key, int64_t v);
+void brd_body_end(struct request_draft *o);
+void brd_header(struct request_draft *o, const char *name, struct bread_str value);
+void brd_header_bearer(struct request_draft *o); /* Authorization, when there is a key */
 
-struct jval brd_setting(const struct outgoing *o, const char *key);
-struct bread_str brd_setting_str(const struct outgoing *o, const char *key);
-int64_t brd_setting_int(const struct outgoing *o, const char *key, int64_t dflt);
+struct jval brd_setting(const struct request_draft *o, const char *key);
+struct bread_str brd_setting_str(const struct request_draft *o, const char *key);
+int64_t brd_setting_int(const struct request_draft *o, const char *key, int64_t dflt);
 bool brd_reasoning_off(struct bread_str level); /* the setting "reasoning": none, off */
 
 /* A JSON schema as providers take it: without "$schema". */

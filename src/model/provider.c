@@ -24,9 +24,9 @@
 #define DRAIN_MS 300
 
 struct exchange {
-	struct provider *p;
+	struct http_provider *p;
 	struct bread_model_call *call;
-	struct outgoing out;
+	struct request_draft out;
 	struct arena arena;
 	const char *url;
 	struct mstream stream;
@@ -361,7 +361,7 @@ void brd_provider_start(struct bread_model *m, struct bread_model_call *call)
 	struct exchange *x = brd_alloc(sizeof(*x));
 	struct bread_err err = { 0 };
 
-	x->p = (struct provider *)m;
+	x->p = (struct http_provider *)m;
 	x->call = call;
 	call->priv = x;
 	x->max_retries = call->req->max_retries >= 0 ? call->req->max_retries : x->p->max_retries;
@@ -426,7 +426,7 @@ static bool fits(const struct option *o, struct jval v)
 	return o->type == JSON_NONE || t == JSON_NULL || t == o->type;
 }
 
-static int check_options(struct provider *p, struct bread_err *err)
+static int check_options(struct http_provider *p, struct bread_err *err)
 {
 	for (struct json_iter it = brd_json_each(p->options); brd_json_next(&it);) {
 		struct bread_str key = brd_json_str(it.key, &p->arena);
@@ -444,7 +444,7 @@ static int check_options(struct provider *p, struct bread_err *err)
 	return BREAD_OK;
 }
 
-static int read_base_url(struct provider *p, struct bread_err *err)
+static int read_base_url(struct http_provider *p, struct bread_err *err)
 {
 	struct bread_str url = brd_json_str(brd_json_get(p->options, "baseUrl"), &p->arena);
 
@@ -458,7 +458,7 @@ static int read_base_url(struct provider *p, struct bread_err *err)
 	return BREAD_OK;
 }
 
-static void read_options(struct provider *p)
+static void read_options(struct http_provider *p)
 {
 	struct jval o = p->options;
 	struct bread_str cache = brd_json_str(brd_json_get(o, "cacheRetention"), &p->arena);
@@ -476,7 +476,7 @@ static void read_options(struct provider *p)
 	p->ca_file = brd_json_strz(brd_json_get(o, "caFile"), &p->arena);
 }
 
-int brd_provider_open(struct provider *p, const struct family *f, struct bread_str name,
+int brd_provider_open(struct http_provider *p, const struct family *f, struct bread_str name,
 	struct bread_str options, struct bread_err *err)
 {
 	int r;
@@ -500,5 +500,5 @@ int brd_provider_open(struct provider *p, const struct family *f, struct bread_s
 
 void brd_provider_close(struct bread_model *m)
 {
-	brd_arena_fini(&((struct provider *)m)->arena);
+	brd_arena_fini(&((struct http_provider *)m)->arena);
 }

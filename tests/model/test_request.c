@@ -12,7 +12,7 @@ struct asked {
 	struct bread_model *m;
 	struct bread_message messages[8];
 	struct bread_model_request req;
-	struct outgoing o;
+	struct request_draft o;
 	struct jval body;
 };
 
@@ -64,7 +64,7 @@ static void ask_write(struct asked *q)
 	struct bread_err err = { 0 };
 
 	assert_int_equal(
-		brd_outgoing_write(&q->o, (struct provider *)q->m, &q->req, &q->a, &err), 0);
+		brd_outgoing_write(&q->o, (struct http_provider *)q->m, &q->req, &q->a, &err), 0);
 	assert_int_equal(brd_json_parse(&q->a, brd_buf_str(&q->o.body), 0, &q->body, NULL), 0);
 }
 
@@ -377,11 +377,11 @@ static void keys_come_from_the_environment(void **state)
 
 	setenv("GROQ_API_KEY", "from-env", 1);
 	assert_int_equal(brd_model_open(&m, BRD_STR("groq"), (struct jval){ 0 }, &err), 0);
-	assert_str(((struct provider *)m)->api_key, "from-env");
-	assert_str(((struct provider *)m)->base_url, "https://api.groq.com/openai/v1");
+	assert_str(((struct http_provider *)m)->api_key, "from-env");
+	assert_str(((struct http_provider *)m)->base_url, "https://api.groq.com/openai/v1");
 	brd_model_close(m);
 	assert_int_equal(brd_model_open(&m, BRD_STR("fast"), type_alone(), &err), 0);
-	assert_str(((struct provider *)m)->api_key, "from-env");
+	assert_str(((struct http_provider *)m)->api_key, "from-env");
 	brd_model_close(m);
 	unsetenv("GROQ_API_KEY");
 }

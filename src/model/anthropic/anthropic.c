@@ -12,30 +12,30 @@
 #define VERSION "2023-06-01"
 #define THINKING_MIN 1024
 
-static bool model_has(const struct outgoing *o, const char *part)
+static bool model_has(const struct request_draft *o, const char *part)
 {
 	return brd_str_find(o->req->model, brd_str(part)) >= 0;
 }
 
-static bool is_claude(const struct outgoing *o)
+static bool is_claude(const struct request_draft *o)
 {
 	return model_has(o, "claude");
 }
 
 /* Claude 2, 3.x and 4.0 know neither adaptive thinking nor output_config. */
-static bool is_old(const struct outgoing *o)
+static bool is_old(const struct request_draft *o)
 {
 	return model_has(o, "claude-2") || model_has(o, "claude-3") ||
 	       model_has(o, "-4-20250514") || model_has(o, "-4-0");
 }
 
-static bool is_adaptive(const struct outgoing *o)
+static bool is_adaptive(const struct request_draft *o)
 {
 	return is_claude(o) && !is_old(o) && !model_has(o, "-4-1") && !model_has(o, "-4-5");
 }
 
 /* max_tokens must be given, and must not be over what the model can write. */
-static int64_t most_tokens(const struct outgoing *o)
+static int64_t most_tokens(const struct request_draft *o)
 {
 	if (model_has(o, "claude-2") || model_has(o, "claude-3-haiku") ||
 		model_has(o, "claude-3-opus") || model_has(o, "claude-3-sonnet"))
@@ -53,7 +53,7 @@ static int64_t budget_of(struct bread_str level)
 	return brd_str_is(level, "medium") ? 8192 : 16384;
 }
 
-static void cache_mark(struct outgoing *o)
+static void cache_mark(struct request_draft *o)
 {
 	if (brd_str_is(o->p->cache, "none"))
 		return;
@@ -82,13 +82,13 @@ static bool signature_is_ours(struct bread_str s)
 	return true;
 }
 
-static void write_text(struct outgoing *o, struct bread_str text)
+static void write_text(struct request_draft *o, struct bread_str text)
 {
 	brd_jw_kstr(&o->w, "type", BRD_STR("text"));
 	brd_jw_kstr(&o->w, "text", text);
 }
 
-static void write_reasoning(struct outgoing *o, const struct bread_part *p)
+static void write_reasoning(struct request_draft *o, const struct bread_part *p)
 {
 	if (p->redacted) {
 		brd_jw_kstr(&o->w, "type", BRD_STR("redacted_thinking"));
@@ -102,7 +102,7 @@ static void write_reasoning(struct outgoing *o, const struct bread_part *p)
 	}
 }
 
-static void write_file(struct outgoing *o, const struct bread_part *p)
+static void write_file(struct request_draft *o, const struct bread_part *p)
 {
 	bool image = brd_str_starts(p->media_type, BRD_STR("image/"));
 
@@ -115,7 +115,7 @@ static void write_file(struct outgoing *o, const struct bread_part *p)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_block(struct outgoing *o, const struct bread_part *p)
+static void write_block(struct request_draft *o, const struct bread_part *p)
 {
 	switch (p->kind) {
 	case BREAD_PART_TEXT:
@@ -157,7 +157,7 @@ static bool any_sendable(const struct bread_message *m)
 	return false;
 }
 
-static void write_message(struct outgoing *o, const struct bread_message *m, bool mark)
+static void write_message(struct request_draft *o, const struct bread_message *m, bool mark)
 {
 	brd_jw_obj(&o->w);
 	brd_jw_kstr(&o->w, "role",
@@ -177,7 +177,7 @@ static void write_message(struct outgoing *o, const struct bread_message *m, boo
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_messages(struct outgoing *o)
+static void write_messages(struct request_draft *o)
 {
 	struct replay r;
 	size_t last = 0;
@@ -195,7 +195,7 @@ static void write_messages(struct outgoing *o)
 	brd_jw_end_arr(&o->w);
 }
 
-static void write_system(struct outgoing *o)
+static void write_system(struct request_draft *o)
 {
 	struct bread_str text = brd_replay_clean(o->req->system, o->a);
 
@@ -211,7 +211,7 @@ static void write_system(struct outgoing *o)
 
 /* ---- tools, structure, thinking ---- */
 
-static void write_tool(struct outgoing *o, const struct bread_tool_offer *t, bool last)
+static void write_tool(struct request_draft *o, const struct bread_tool_offer *t, bool last)
 {
 	brd_jw_obj(&o->w);
 	brd_jw_kstr(&o->w, "name", t->name);
@@ -224,12 +224,12 @@ static void write_tool(struct outgoing *o, const struct bread_tool_offer *t, boo
 	brd_jw_end_obj(&o->w);
 }
 
-static bool wants_forced_tool(const struct outgoing *o)
+static bool wants_forced_tool(const struct request_draft *o)
 {
 	return o->req->schema.n && (is_old(o) || !is_claude(o));
 }
 
-static void write_tools(struct outgoing *o)
+static void write_tools(struct request_draft *o)
 {
 	size_t n = o->req->tool_count;
 
@@ -250,7 +250,7 @@ static void write_tools(struct outgoing *o)
 	brd_jw_end_arr(&o->w);
 }
 
-static void write_choice(struct outgoing *o)
+static void write_choice(struct request_draft *o)
 {
 	struct bread_str choice = brd_setting_str(o, "toolChoice");
 
@@ -271,7 +271,7 @@ static void write_choice(struct outgoing *o)
 	brd_jw_end_obj(&o->w);
 }
 
-static struct bread_str thinking_level(const struct outgoing *o)
+static struct bread_str thinking_level(const struct request_draft *o)
 {
 	struct bread_str level = brd_setting_str(o, "reasoning");
 
@@ -281,7 +281,7 @@ static struct bread_str thinking_level(const struct outgoing *o)
 }
 
 /* max_tokens holds the answer and the thinking together. */
-static void write_limits(struct outgoing *o, struct bread_str level)
+static void write_limits(struct request_draft *o, struct bread_str level)
 {
 	int64_t most = most_tokens(o), max = brd_setting_int(o, "maxOutputTokens", most);
 	int64_t budget = level.n && !is_adaptive(o) ? budget_of(level) : 0;
@@ -302,7 +302,7 @@ static void write_limits(struct outgoing *o, struct bread_str level)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_output_config(struct outgoing *o, struct bread_str level)
+static void write_output_config(struct request_draft *o, struct bread_str level)
 {
 	bool effort = level.n && is_adaptive(o), format = o->req->schema.n && !o->json_tool.n;
 
@@ -322,7 +322,7 @@ static void write_output_config(struct outgoing *o, struct bread_str level)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_headers(struct outgoing *o, bool interleaved)
+static void write_headers(struct request_draft *o, bool interleaved)
 {
 	struct bread_str key = o->p->api_key;
 	bool bearer = /* a token of an account, not of the API */
@@ -338,7 +338,7 @@ static void write_headers(struct outgoing *o, bool interleaved)
 		brd_header(o, "anthropic-beta", BRD_STR("interleaved-thinking-2025-05-14"));
 }
 
-static int request(struct outgoing *o, struct bread_err *err)
+static int request(struct request_draft *o, struct bread_err *err)
 {
 	struct bread_str level;
 
@@ -375,12 +375,12 @@ static const struct family family = {
 static int anthropic_open(struct bread_model *m, struct bread_str name, struct bread_str options,
 	struct bread_err *err)
 {
-	return brd_provider_open((struct provider *)m, &family, name, options, err);
+	return brd_provider_open((struct http_provider *)m, &family, name, options, err);
 }
 
 const struct bread_model_ops bread_model_anthropic = {
 	.name = "anthropic",
-	.size = sizeof(struct provider),
+	.size = sizeof(struct http_provider),
 	.open = anthropic_open,
 	.close = brd_provider_close,
 	.start = brd_provider_start,

@@ -14,7 +14,7 @@ static bool is_image(const struct bread_part *p)
 	return p->kind == BREAD_PART_FILE && brd_str_starts(p->media_type, BRD_STR("image/"));
 }
 
-static void write_joined(struct outgoing *o, const char *key, const struct bread_message *m,
+static void write_joined(struct request_draft *o, const char *key, const struct bread_message *m,
 	enum bread_part_kind kind)
 {
 	struct buf b;
@@ -28,7 +28,7 @@ static void write_joined(struct outgoing *o, const char *key, const struct bread
 	brd_buf_fini(&b);
 }
 
-static void write_images(struct outgoing *o, const struct bread_message *m)
+static void write_images(struct request_draft *o, const struct bread_message *m)
 {
 	size_t n = 0;
 
@@ -45,7 +45,7 @@ static void write_images(struct outgoing *o, const struct bread_message *m)
 		brd_jw_end_arr(&o->w);
 }
 
-static void write_calls(struct outgoing *o, const struct bread_message *m)
+static void write_calls(struct request_draft *o, const struct bread_message *m)
 {
 	size_t n = 0;
 
@@ -68,7 +68,7 @@ static void write_calls(struct outgoing *o, const struct bread_message *m)
 		brd_jw_end_arr(&o->w);
 }
 
-static void write_results(struct outgoing *o, const struct bread_message *m)
+static void write_results(struct request_draft *o, const struct bread_message *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		brd_jw_obj(&o->w);
@@ -79,7 +79,7 @@ static void write_results(struct outgoing *o, const struct bread_message *m)
 	}
 }
 
-static void write_message(struct outgoing *o, const struct bread_message *m)
+static void write_message(struct request_draft *o, const struct bread_message *m)
 {
 	if (m->role == BREAD_ROLE_TOOL) {
 		write_results(o, m);
@@ -95,7 +95,7 @@ static void write_message(struct outgoing *o, const struct bread_message *m)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_messages(struct outgoing *o)
+static void write_messages(struct request_draft *o)
 {
 	struct bread_str system = brd_replay_clean(o->req->system, o->a);
 	struct replay r;
@@ -115,7 +115,7 @@ static void write_messages(struct outgoing *o)
 	brd_jw_end_arr(&o->w);
 }
 
-static void write_tools(struct outgoing *o)
+static void write_tools(struct request_draft *o)
 {
 	if (!o->req->tool_count || !brd_body_key(o, "tools"))
 		return;
@@ -137,7 +137,7 @@ static void write_tools(struct outgoing *o)
 	brd_jw_end_arr(&o->w);
 }
 
-static void write_options(struct outgoing *o)
+static void write_options(struct request_draft *o)
 {
 	static const struct {
 		const char *setting, *option;
@@ -169,7 +169,7 @@ static void write_options(struct outgoing *o)
 	brd_jw_end_obj(&o->w);
 }
 
-static int request(struct outgoing *o, struct bread_err *err)
+static int request(struct request_draft *o, struct bread_err *err)
 {
 	struct bread_str level = brd_setting_str(o, "reasoning");
 
@@ -202,12 +202,12 @@ static const struct family family = {
 static int ollama_open(struct bread_model *m, struct bread_str name, struct bread_str options,
 	struct bread_err *err)
 {
-	return brd_provider_open((struct provider *)m, &family, name, options, err);
+	return brd_provider_open((struct http_provider *)m, &family, name, options, err);
 }
 
 const struct bread_model_ops bread_model_ollama = {
 	.name = "ollama",
-	.size = sizeof(struct provider),
+	.size = sizeof(struct http_provider),
 	.open = ollama_open,
 	.close = brd_provider_close,
 	.start = brd_provider_start,

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "model/openai/messages.h"
 
-static void begin(struct outgoing *o, const char *role)
+static void begin(struct request_draft *o, const char *role)
 {
 	brd_jw_obj(&o->w);
 	brd_jw_kstr(&o->w, "role", brd_str(role));
@@ -20,7 +20,7 @@ static size_t count_of(const struct bread_message *m, enum bread_part_kind kind)
 }
 
 static struct bread_str joined(
-	struct outgoing *o, const struct bread_message *m, enum bread_part_kind kind)
+	struct request_draft *o, const struct bread_message *m, enum bread_part_kind kind)
 {
 	struct buf b;
 	struct bread_str s;
@@ -36,7 +36,7 @@ static struct bread_str joined(
 
 /* ---- user ---- */
 
-static void write_image(struct outgoing *o, const struct quirks *q, struct bread_str url)
+static void write_image(struct request_draft *o, const struct quirks *q, struct bread_str url)
 {
 	brd_jw_kstr(&o->w, "type", BRD_STR("image_url"));
 	if (q->plain_image_url) {
@@ -49,7 +49,7 @@ static void write_image(struct outgoing *o, const struct quirks *q, struct bread
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_file(struct outgoing *o, struct bread_str url)
+static void write_file(struct request_draft *o, struct bread_str url)
 {
 	brd_jw_kstr(&o->w, "type", BRD_STR("file"));
 	brd_jw_key(&o->w, "file");
@@ -59,7 +59,8 @@ static void write_file(struct outgoing *o, struct bread_str url)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_user_part(struct outgoing *o, const struct quirks *q, const struct bread_part *p)
+static void write_user_part(
+	struct request_draft *o, const struct quirks *q, const struct bread_part *p)
 {
 	struct buf url;
 
@@ -80,7 +81,8 @@ static void write_user_part(struct outgoing *o, const struct quirks *q, const st
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_user(struct outgoing *o, const struct quirks *q, const struct bread_message *m)
+static void write_user(
+	struct request_draft *o, const struct quirks *q, const struct bread_message *m)
 {
 	begin(o, "user");
 	if (!count_of(m, BREAD_PART_FILE)) {
@@ -107,7 +109,7 @@ static bool is_field_name(struct bread_str s)
 
 /* Reasoning of this family goes back under the name that it came by. */
 static void write_reasoning(
-	struct outgoing *o, const struct quirks *q, const struct bread_message *m)
+	struct request_draft *o, const struct quirks *q, const struct bread_message *m)
 {
 	struct bread_str field = { 0 }, text = joined(o, m, BREAD_PART_REASONING);
 
@@ -121,7 +123,7 @@ static void write_reasoning(
 		brd_jw_kstr(&o->w, "reasoning_content", text);
 }
 
-static void write_details(struct outgoing *o, const struct bread_message *m)
+static void write_details(struct request_draft *o, const struct bread_message *m)
 {
 	size_t n = 0;
 
@@ -141,7 +143,7 @@ static void write_details(struct outgoing *o, const struct bread_message *m)
 		brd_jw_end_arr(&o->w);
 }
 
-static void write_google_signature(struct outgoing *o, struct bread_str signature)
+static void write_google_signature(struct request_draft *o, struct bread_str signature)
 {
 	if (!signature.n || signature.p[0] == '{' || !brd_str_is(o->p->server, "google"))
 		return;
@@ -154,7 +156,7 @@ static void write_google_signature(struct outgoing *o, struct bread_str signatur
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_call(struct outgoing *o, const struct bread_part *p)
+static void write_call(struct request_draft *o, const struct bread_part *p)
 {
 	brd_jw_obj(&o->w);
 	brd_jw_kstr(&o->w, "id", p->id);
@@ -168,7 +170,7 @@ static void write_call(struct outgoing *o, const struct bread_part *p)
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_calls(struct outgoing *o, const struct bread_message *m)
+static void write_calls(struct request_draft *o, const struct bread_message *m)
 {
 	if (!count_of(m, BREAD_PART_CALL))
 		return;
@@ -181,7 +183,8 @@ static void write_calls(struct outgoing *o, const struct bread_message *m)
 }
 
 /* Mistral: [{"type":"thinking","thinking":[…]},{"type":"text",…}] */
-static void write_content_list(struct outgoing *o, struct bread_str thinking, struct bread_str text)
+static void write_content_list(
+	struct request_draft *o, struct bread_str thinking, struct bread_str text)
 {
 	brd_jw_key(&o->w, "content");
 	brd_jw_arr(&o->w);
@@ -205,7 +208,7 @@ static void write_content_list(struct outgoing *o, struct bread_str thinking, st
 }
 
 static void write_assistant(
-	struct outgoing *o, const struct quirks *q, const struct bread_message *m)
+	struct request_draft *o, const struct quirks *q, const struct bread_message *m)
 {
 	struct bread_str text = joined(o, m, BREAD_PART_TEXT);
 	struct bread_str thinking = joined(o, m, BREAD_PART_REASONING);
@@ -229,7 +232,8 @@ static void write_assistant(
 
 /* ---- results ---- */
 
-static void write_result(struct outgoing *o, const struct quirks *q, const struct bread_part *p)
+static void write_result(
+	struct request_draft *o, const struct quirks *q, const struct bread_part *p)
 {
 	struct bread_str text = brd_result_as_text(p);
 
@@ -244,7 +248,7 @@ static void write_result(struct outgoing *o, const struct quirks *q, const struc
 }
 
 static void write_message(
-	struct outgoing *o, const struct quirks *q, const struct bread_message *m, bool more)
+	struct request_draft *o, const struct quirks *q, const struct bread_message *m, bool more)
 {
 	if (m->role == BREAD_ROLE_USER)
 		write_user(o, q, m);
@@ -260,7 +264,7 @@ static void write_message(
 }
 
 /* Where the server knows no schemas, the prompt carries the one that is wanted. */
-static struct bread_str system_text(struct outgoing *o, const struct quirks *q)
+static struct bread_str system_text(struct request_draft *o, const struct quirks *q)
 {
 	struct bread_str system = brd_replay_clean(o->req->system, o->a);
 
@@ -272,7 +276,7 @@ static struct bread_str system_text(struct outgoing *o, const struct quirks *q)
 		BRD_ARG(system), system.n ? "\n\n" : "", BRD_ARG(o->req->schema));
 }
 
-void brd_chat_messages(struct outgoing *o, const struct quirks *q, bool reasons)
+void brd_chat_messages(struct request_draft *o, const struct quirks *q, bool reasons)
 {
 	struct bread_str system = system_text(o, q);
 	struct replay r;

@@ -4,4 +4,4 @@
 #include "model/openai/quirks.h"
 
 /* "messages" of Chat Completions. reasons: the model is one that reasons. */
-void brd_chat_messages(struct outgoing *o, const struct quirks *q, bool reasons);
+void brd_chat_messages(struct request_draft *o, const struct quirks *q, bool reasons);

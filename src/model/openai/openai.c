@@ -7,7 +7,7 @@
 #include "model/openai/parse.h"
 
 struct openai {
-	struct provider p;
+	struct http_provider p;
 	struct quirks q;
 };
 
@@ -20,7 +20,7 @@ static bool begins_any(struct bread_str model, const char *const *words)
 }
 
 /* OpenAI's reasoning models take the developer role and no temperature. */
-static bool reasons(const struct outgoing *o)
+static bool reasons(const struct request_draft *o)
 {
 	static const char *const names[] = { "o1", "o3", "o4", "gpt-5", NULL };
 
@@ -37,7 +37,8 @@ static bool has_calls(const struct bread_model_request *req)
 	return false;
 }
 
-static void write_tool(struct outgoing *o, const struct quirks *q, const struct bread_tool_offer *t)
+static void write_tool(
+	struct request_draft *o, const struct quirks *q, const struct bread_tool_offer *t)
 {
 	brd_jw_obj(&o->w);
 	brd_jw_kstr(&o->w, "type", BRD_STR("function"));
@@ -54,7 +55,7 @@ static void write_tool(struct outgoing *o, const struct quirks *q, const struct 
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_tools(struct outgoing *o, const struct quirks *q)
+static void write_tools(struct request_draft *o, const struct quirks *q)
 {
 	struct bread_str choice = brd_setting_str(o, "toolChoice");
 
@@ -74,7 +75,7 @@ static void write_tools(struct outgoing *o, const struct quirks *q)
 		brd_body_bool(o, "tool_stream", true);
 }
 
-static void write_format(struct outgoing *o, const struct quirks *q)
+static void write_format(struct request_draft *o, const struct quirks *q)
 {
 	bool schema = q->structured == STRUCTURED_SCHEMA;
 
@@ -97,7 +98,7 @@ static void write_format(struct outgoing *o, const struct quirks *q)
 }
 
 static void write_object_of(
-	struct outgoing *o, const char *key, const char *inner, struct bread_str word, bool on)
+	struct request_draft *o, const char *key, const char *inner, struct bread_str word, bool on)
 {
 	if (!brd_body_key(o, key))
 		return;
@@ -109,7 +110,7 @@ static void write_object_of(
 	brd_jw_end_obj(&o->w);
 }
 
-static void write_reasoning(struct outgoing *o, const struct quirks *q)
+static void write_reasoning(struct request_draft *o, const struct quirks *q)
 {
 	struct bread_str level = brd_setting_str(o, "reasoning");
 	bool off = brd_reasoning_off(level);
@@ -147,7 +148,7 @@ static void write_reasoning(struct outgoing *o, const struct quirks *q)
 	}
 }
 
-static void write_sampling(struct outgoing *o, const struct quirks *q)
+static void write_sampling(struct request_draft *o, const struct quirks *q)
 {
 	brd_body_raw(o, q->max_tokens, brd_setting(o, "maxOutputTokens"));
 	if (!(q->developer_role && reasons(o))) {
@@ -162,7 +163,7 @@ static void write_sampling(struct outgoing *o, const struct quirks *q)
 	brd_body_raw(o, q->random_seed ? "random_seed" : "seed", brd_setting(o, "seed"));
 }
 
-static void write_headers(struct outgoing *o, const struct quirks *q)
+static void write_headers(struct request_draft *o, const struct quirks *q)
 {
 	brd_header(o, "Accept", BRD_STR("text/event-stream"));
 	if (q->api_key_header)
@@ -173,7 +174,7 @@ static void write_headers(struct outgoing *o, const struct quirks *q)
 		brd_header(o, "x-affinity", o->req->session_id);
 }
 
-static int request(struct outgoing *o, struct bread_err *err)
+static int request(struct request_draft *o, struct bread_err *err)
 {
 	const struct quirks *q = &((const struct openai *)o->p)->q;
 	bool keep = !brd_str_is(o->p->cache, "none");

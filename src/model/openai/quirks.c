@@ -119,7 +119,7 @@ static bool set_word(struct quirks *q, struct jval key, struct jval value, struc
 	return false;
 }
 
-static const struct quirks *find(const struct provider *p)
+static const struct quirks *find(const struct http_provider *p)
 {
 	bool generic =
 		brd_str_is(p->server, "openai") || brd_str_is(p->server, "openai-compatible");
@@ -135,7 +135,7 @@ static const struct quirks *find(const struct provider *p)
 	return &unknown;
 }
 
-int brd_quirks_of(struct quirks *ret, struct provider *p, struct bread_err *err)
+int brd_quirks_of(struct quirks *ret, struct http_provider *p, struct bread_err *err)
 {
 	struct arena *a = &p->arena;
 	struct quirks q = *find(p);

@@ -48,4 +48,4 @@ struct quirks {
 };
 
 /* The quirks of an entry; its strings live as long as p. BREAD_E_INVALID: an unknown quirk. */
-int brd_quirks_of(struct quirks *ret, struct provider *p, struct bread_err *err);
+int brd_quirks_of(struct quirks *ret, struct http_provider *p, struct bread_err *err);
