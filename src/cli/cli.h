@@ -105,9 +105,10 @@ struct cli_signals {
 void cli_signals_open(struct cli_signals *s, struct bread *b, void (*fn)(void *arg), void *arg);
 void cli_signals_close(struct cli_signals *s, struct bread *b);
 
-/* serve.c: what dev and start share. on_ready runs when it listens, on_end before it is stopped. */
+/* serve.c: what dev and start share. on_ready runs when it listens, on_end before it is stopped.
+ * url: where it listens; NULL: a Unix socket. */
 struct cli_server_hooks {
-	void (*on_ready)(struct bread *b, const char *host, int port, void *arg);
+	void (*on_ready)(struct bread *b, const char *url, void *arg);
 	void (*on_end)(void *arg);
 	void *arg;
 };

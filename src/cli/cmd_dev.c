@@ -112,17 +112,17 @@ static void take_first(const struct bread_agent_info *a, void *arg)
 	brd_arena_fini(&arena);
 }
 
-static void on_ready(struct bread *b, const char *host, int port, void *arg)
+static void on_ready(struct bread *b, const char *url, void *arg)
 {
 	struct dev *d = arg;
 	struct example e = { "", true };
 
 	d->watch = cli_watch_new(b, on_changed, d);
 	bread_agents(b, take_first, &e);
-	if (e.id[0] && strncmp(host, "unix:", 5))
-		cli_say("Try: curl -N http://%s:%d/agents/%s/run -H 'Content-Type: "
-			"application/json' -d '{\"input\":%s}'",
-			host, port, e.id, e.string ? "\"hi\"" : "{}");
+	if (e.id[0] && url)
+		cli_say("Try: curl -N %s/agents/%s/run -H 'Content-Type: application/json' "
+			"-d '{\"input\":%s}'",
+			url, e.id, e.string ? "\"hi\"" : "{}");
 }
 
 static void on_end(void *arg)

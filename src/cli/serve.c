@@ -36,18 +36,31 @@ static void list(const struct bread_agent_info *a, void *arg)
 	brd_buf_addf(b, "%s%.*s", b->len ? ", " : "", BRD_ARG(a->id));
 }
 
-static void greet(struct project *p, struct bread *b, const struct bread_server *s)
+/* Where it listens, for people to click on; NULL: a Unix socket. */
+static const char *url_of(const struct project *p, const struct bread_server *s, struct arena *a)
+{
+	bool tls = brd_json_type(brd_json_path(p->config, "server.tls.cert")) == JSON_STRING;
+	const char *scheme = tls ? "https" : "http", *host = bread_server_host(s);
+	int port = bread_server_port(s);
+
+	if (!strncmp(host, "unix:", 5))
+		return NULL;
+	if (strchr(host, ':')) /* IPv6 */
+		return brd_arena_printf(a, "%s://[%s]:%d", scheme, host, port).p;
+	return brd_arena_printf(a, "%s://%s:%d", scheme, host, port).p;
+}
+
+static void greet(struct project *p, struct bread *b, const struct bread_server *s, const char *url)
 {
 	const char *host = bread_server_host(s);
 	struct buf names;
 
 	brd_buf_init(&names, BUF_NO_LIMIT);
 	bread_agents(b, list, &names);
-	cli_say("Listening on http://%s:%d", host, bread_server_port(s));
+	cli_say("Listening on %s", url ? url : host);
 	cli_say("%zu agent(s) loaded: %s", p->agent_count, names.data);
 	brd_buf_fini(&names);
-	if (strcmp(host, "localhost") && strncmp(host, "127.", 4) && strcmp(host, "::1") &&
-		strncmp(host, "unix:", 5))
+	if (url && strcmp(host, "localhost") && strncmp(host, "127.", 4) && strcmp(host, "::1"))
 		cli_error("warning: listening on %s without authentication; anyone who reaches it "
 			  "can run agents",
 			host);
@@ -100,13 +113,14 @@ static bool ingress_wanted(const struct project *p)
 	return false;
 }
 
-static int drive(struct bread *b, struct bread_server *s, const struct cli_server_hooks *h)
+static int drive(
+	struct bread *b, struct bread_server *s, const char *url, const struct cli_server_hooks *h)
 {
 	struct cli_signals signals;
 
 	cli_signals_open(&signals, b, quit, b);
 	if (h && h->on_ready)
-		h->on_ready(b, bread_server_host(s), bread_server_port(s), h->arg);
+		h->on_ready(b, url, h->arg);
 	bread_drive(b);
 	if (h && h->on_end)
 		h->on_end(h->arg);
@@ -131,6 +145,7 @@ int cli_serve(
 {
 	struct bread_server *server = NULL;
 	struct bread_err err = { 0 };
+	const char *url;
 	int64_t ignored;
 	bool trace;
 
@@ -146,6 +161,7 @@ int cli_serve(
 		return cli_fail(&err);
 	if (bread_serve(&server, b, server_part(a, p), brd_project_part(p, "ingress"), &err))
 		return cli_fail(&err);
-	greet(p, b, server);
-	return drive(b, server, h);
+	url = url_of(p, server, &a->arena);
+	greet(p, b, server, url);
+	return drive(b, server, url, h);
 }

@@ -338,6 +338,14 @@ class Serve(Case):
         self.assertEqual(s.end(signal.SIGTERM), 0)
         self.assertFalse(os.path.exists(self.p.path('bread.db')))
 
+    def test_a_socket_is_named_and_is_no_url(self):
+        s = self.started('dev', '-H', 'unix:here.sock')
+        s.wait_for('agent(s) loaded')
+        self.assertEqual(s.said().split('\n')[0], '[bread] Listening on unix:here.sock')
+        self.assertNotIn('http://', s.said())
+        self.assertEqual(s.said(1), '')
+        self.assertEqual(s.end(signal.SIGTERM), 0)
+
     def test_bad_ports_are_usage_errors(self):
         for bad in ('x', '-1', '65536', ''):
             self.assertEqual(self.p.run('start', '-p', bad).status, 2, bad)
