@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "loop/impl.h"
 
-/* How often posts and ends that cause each other are looked at in one turn before I/O has its
+/* How many rounds of posts and ends that cause each other one turn has before I/O gets its
  * share. */
 #define DRAIN_ROUNDS 64
 /* While the clock stands, another thread may turn it: look again after this. */
@@ -85,7 +85,7 @@ bool brd_loop_here(const struct loop *l)
 
 size_t brd_loop_ops(const struct loop *l)
 {
-	return (size_t)l->ops;
+	return l->ops;
 }
 
 struct uv_loop_s *brd_loop_uv(struct loop *l)
@@ -141,10 +141,11 @@ void brd_loop_stop(struct loop *l)
 
 static bool run_posts_and_ends(struct loop *l)
 {
-	struct list posts, *it;
+	struct list posts, ended, *it;
 	bool did = false;
 
 	brd_list_init(&posts);
+	brd_list_init(&ended);
 	pthread_mutex_lock(&l->lock);
 	brd_list_splice(&posts, &l->posts);
 	brd_list_splice(&l->ended, &l->ended_from);
@@ -156,7 +157,8 @@ static bool run_posts_and_ends(struct loop *l)
 		did = true;
 		p->run(p);
 	}
-	while ((it = brd_list_pop(&l->ended))) {
+	brd_list_splice(&ended, &l->ended); /* what these end in turn is the next round's */
+	while ((it = brd_list_pop(&ended))) {
 		did = true;
 		brd_op_deliver(it);
 	}
@@ -306,6 +308,12 @@ void brd_loop_run(struct loop *l)
 
 /* ---- the end ---- */
 
+static void drain_all(struct loop *l)
+{
+	while (run_posts_and_ends(l))
+		continue;
+}
+
 static void close_left(uv_handle_t *h, void *arg)
 {
 	if (!uv_is_closing(h))
@@ -346,9 +354,9 @@ void brd_loop_free(struct loop *l)
 	brd_assert(!l->turning);
 	own(l);
 	brd_locals_free(l);
-	drain(l);
+	drain_all(l);
 	uv_run(&l->uv, UV_RUN_NOWAIT);
-	drain(l);
+	drain_all(l);
 	check_ended(l);
 	close_all(l);
 	pthread_mutex_destroy(&l->lock);

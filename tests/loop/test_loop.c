@@ -118,6 +118,30 @@ static void stop_before_run_is_kept(void **state)
 	brd_loop_run(loop);
 }
 
+static bool again;
+
+static void end_again(struct bread_op *op)
+{
+	if (!again)
+		return;
+	bread_op_init(op, loop, end_again, NULL);
+	bread_op_end(op, BREAD_OK, NULL);
+}
+
+static void ends_without_end_leave_io_its_share(void **state)
+{
+	struct bread_op op;
+
+	again = true;
+	bread_op_init(&op, loop, end_again, NULL);
+	bread_op_end(&op, BREAD_OK, NULL);
+	assert_true(brd_loop_turn(loop, 0));
+	assert_true(brd_loop_turn(loop, -1)); /* and does not wait */
+	again = false;
+	turns();
+	assert_int_equal(brd_loop_ops(loop), 0);
+}
+
 static void free_runs_what_was_posted(void **state)
 {
 	struct loop *kept = loop;
@@ -350,6 +374,7 @@ int main(void)
 		T(posts_keep_their_order),
 		T(posts_against_stop),
 		T(stop_before_run_is_kept),
+		T(ends_without_end_leave_io_its_share),
 		T(free_runs_what_was_posted),
 		T(a_turn_has_its_order),
 		T(hooks_run_once_a_marked_turn),
