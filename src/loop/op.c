@@ -58,7 +58,7 @@ void bread_op_init(
 	op->arg = arg;
 	op->code = BREAD_OK;
 	op->err.code = BREAD_OK;
-	op->err.name[0] = op->err.where[0] = op->err.text[0] = '\0';
+	op->err.name[0] = op->err.where[0] = op->err.text[0] = op->err.context[0] = '\0';
 	op->loop = loop;
 	op->on_cancel = NULL;
 	op->by = NULL;

@@ -76,6 +76,21 @@ static void error_is_copied(void **state)
 	assert_string_equal(op.err.name, "refused");
 }
 
+static void error_of_a_first_life_is_forgotten(void **state)
+{
+	struct bread_err e = { .name = "SLOW", .where = "test", .text = "no", .context = "{}" };
+
+	begin();
+	bread_op_end(&op, BREAD_E_UPSTREAM, &e);
+	turns();
+	begin();
+	bread_op_end(&op, BREAD_E_UPSTREAM, NULL);
+	turns();
+	assert_string_equal(op.err.name, "");
+	assert_string_equal(op.err.where, "");
+	assert_string_equal(op.err.context, "");
+}
+
 static void error_without_text_gets_one(void **state)
 {
 	begin();
@@ -309,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(ends_once_and_later),
 		T(error_is_copied),
+		T(error_of_a_first_life_is_forgotten),
 		T(error_without_text_gets_one),
 		T(cancel_asks_once),
 		T(cancelled_but_done_is_ok),
