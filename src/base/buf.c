@@ -87,31 +87,38 @@ void brd_buf_addc(struct buf *b, char c)
 	b->data[b->len] = 0;
 }
 
-void brd_buf_addu(struct buf *b, uint64_t v)
+static char *put_digits(char *to, uint64_t v)
 {
-	char digits[20];
+	char digits[INT_ROOM];
 	size_t at = sizeof(digits);
 
 	do {
 		digits[--at] = (char)('0' + v % 10);
 		v /= 10;
 	} while (v);
-	brd_buf_addn(b, digits + at, sizeof(digits) - at);
+	return mempcpy(to, digits + at, sizeof(digits) - at);
+}
+
+char *brd_put_int(char *to, int64_t v)
+{
+	if (v >= 0)
+		return put_digits(to, (uint64_t)v);
+	*to++ = '-';
+	return put_digits(to, 0 - (uint64_t)v);
+}
+
+void brd_buf_addu(struct buf *b, uint64_t v)
+{
+	char text[INT_ROOM];
+
+	brd_buf_addn(b, text, (size_t)(put_digits(text, v) - text));
 }
 
 void brd_buf_addi(struct buf *b, int64_t v)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[INT_ROOM];
 
-	do {
-		digits[--at] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left);
-	if (v < 0)
-		digits[--at] = '-';
-	brd_buf_addn(b, digits + at, sizeof(digits) - at);
+	brd_buf_addn(b, text, (size_t)(brd_put_int(text, v) - text));
 }
 
 void brd_buf_addf(struct buf *b, const char *fmt, ...)

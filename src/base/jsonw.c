@@ -160,7 +160,7 @@ static size_t add_surrogate(struct buf *b, const char *p, size_t n)
 {
 	const unsigned char *u = (const unsigned char *)p;
 
-	if (n < 3 || u[0] != 0xed || u[1] < 0xa0 || u[1] > 0xbf || (u[2] & 0xc0) != 0x80)
+	if (!brd_utf8_surrogate(p, n))
 		return 0;
 	brd_buf_addf(b, "\\u%04x", 0xd000u | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu));
 	return 3;

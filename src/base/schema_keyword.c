@@ -584,24 +584,19 @@ static const struct keyword keywords[] = {
 
 static int compare_name(const void *key, const void *row)
 {
-	const struct bread_str *name = key;
-	const char *z = ((const struct keyword *)row)->name;
-	size_t n = strlen(z);
-	int r = memcmp(name->p, z, name->n < n ? name->n : n);
-
-	return r ? r : (name->n > n) - (name->n < n);
+	return brd_str_cmp(
+		*(const struct bread_str *)key, brd_str(((const struct keyword *)row)->name));
 }
 
 int brd_schema_keyword(struct schema_compiler *c, struct schema_node *n, struct bread_str name,
 	struct jval v, uint64_t *seen)
 {
 	static_assert(sizeof(keywords) / sizeof(keywords[0]) <= 64, "a bit each");
-	const struct keyword *k = NULL;
+	const struct keyword *k;
 	uint64_t bit;
 
-	if (name.n)
-		k = bsearch(&name, keywords, sizeof(keywords) / sizeof(keywords[0]),
-			sizeof(keywords[0]), compare_name);
+	k = bsearch(&name, keywords, sizeof(keywords) / sizeof(keywords[0]), sizeof(keywords[0]),
+		compare_name);
 	if (!k || !(k->vocab & n->res->vocab))
 		return 0;
 	bit = (uint64_t)1 << (k - keywords);

@@ -137,10 +137,9 @@ static int code_unit(struct bread_str s)
 	if (s.n < 6 || s.p[0] != '\\' || s.p[1] != 'u')
 		return -1;
 	for (int i = 2; i < 6; i++) {
-		char c = s.p[i];
-		int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+		int digit = brd_hex_value(s.p[i]);
 
-		if (digit < 0 || digit > 15)
+		if (digit < 0)
 			return -1;
 		unit = unit * 16 + digit;
 	}

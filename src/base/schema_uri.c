@@ -177,22 +177,18 @@ struct bread_str brd_schema_uri(struct arena *a, struct bread_str base, struct b
 	return whole;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 struct bread_str brd_schema_uri_decode(struct arena *a, struct bread_str s)
 {
 	char *out = brd_arena_alloc(a, s.n + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0) {
-			out[n++] = (char)(hex(s.p[i + 1]) * 16 + hex(s.p[i + 2]));
+		bool escape = s.p[i] == '%' && i + 2 < s.n;
+		int high = escape ? brd_hex_value(s.p[i + 1]) : -1;
+		int low = escape ? brd_hex_value(s.p[i + 2]) : -1;
+
+		if (high >= 0 && low >= 0) {
+			out[n++] = (char)(high << 4 | low);
 			i += 2;
 		} else {
 			out[n++] = s.p[i];

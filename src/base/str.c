@@ -61,6 +61,14 @@ ptrdiff_t brd_str_find(struct bread_str s, struct bread_str what)
 	return hit ? hit - s.p : -1;
 }
 
+int brd_str_cmp(struct bread_str a, struct bread_str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
 struct bread_str brd_str_split(struct bread_str *rest, char sep)
 {
 	struct bread_str head = *rest;
@@ -190,6 +198,12 @@ size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad)
 	if (n >= 2 && c >= 0xc2 && c < 0xe0 && follows(p[1]))
 		return 2;
 	return walk_char(p, n, ret_bad);
+}
+
+bool brd_utf8_surrogate(const char *p, size_t n)
+{
+	return n >= 3 && (unsigned char)p[0] == 0xed && ((unsigned char)p[1] & 0xe0) == 0xa0 &&
+	       follows(p[2]);
 }
 
 size_t brd_utf8_wide(const char *p, size_t n)

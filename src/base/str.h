@@ -13,6 +13,7 @@ static inline struct bread_str brd_str(const char *z) /* NULL gives the empty on
 	return (struct bread_str){ z, z ? strlen(z) : 0 };
 }
 
+/* n bytes of s from there on; the caller knows that they are there. */
 static inline struct bread_str brd_sub(struct bread_str s, size_t from, size_t n)
 {
 	return (struct bread_str){ s.p + from, n };
@@ -28,11 +29,20 @@ static inline bool brd_str_is(struct bread_str a, const char *z)
 	return brd_str_eq(a, brd_str(z));
 }
 
+static inline int brd_hex_value(char c) /* 0 to 15; -1: it is no hex digit */
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 bool brd_str_ieq(struct bread_str a, struct bread_str b); /* ASCII letters of either case */
 bool brd_str_starts(struct bread_str s, struct bread_str prefix);
 bool brd_str_ends(struct bread_str s, struct bread_str suffix);
 struct bread_str brd_str_trim(struct bread_str s); /* blanks, tabs, CR, LF at both ends */
 ptrdiff_t brd_str_find(struct bread_str s, struct bread_str what); /* -1: not there */
+int brd_str_cmp(struct bread_str a, struct bread_str b);           /* by bytes, as strcmp does */
 
 /* Cuts *rest at the first sep and returns what stood before it; *rest is what
  * stood behind, and its p is NULL once there was no more sep. */
@@ -53,6 +63,10 @@ bool brd_utf8_ok(struct bread_str s);
 /* Bytes of the character that p begins with (n is at least 1); 0: it is none, and
  * *ret_bad (may be NULL) is how many bytes one U+FFFD stands for. */
 size_t brd_utf8_char(const char *p, size_t n, size_t *ret_bad);
+
+/* true when p (of n bytes) begins with a surrogate in three bytes (WTF-8): what a lone
+ * \udxxx of JSON decodes to. It is no UTF-8. */
+bool brd_utf8_surrogate(const char *p, size_t n);
 
 /* Bytes at the front that are whole characters beyond ASCII. */
 size_t brd_utf8_wide(const char *p, size_t n);

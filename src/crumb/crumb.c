@@ -221,23 +221,8 @@ static inline char *put(char *to, struct bread_str s)
 	return to + s.n;
 }
 
-static inline char *put_int(char *to, int64_t v)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-
-	do {
-		digits[--at] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left);
-	if (v < 0)
-		*to++ = '-';
-	return put(to, (struct bread_str){ digits + at, sizeof(digits) - at });
-}
-
-/* What a delta's JSON has beside its texts, with two numbers of 20 digits, and some. */
-#define DELTA_ROOM 160
+/* What a delta's JSON has beside its texts: two numbers, names of members, and some. */
+#define DELTA_ROOM (2 * INT_ROOM + 120)
 
 static char *put_delta_head(char *to, enum crumb_type t, const struct crumb_base *base, int64_t ts)
 {
@@ -246,7 +231,7 @@ static char *put_delta_head(char *to, enum crumb_type t, const struct crumb_base
 	*to++ = '"';
 	to = put(to, base->ids);
 	to = put(to, BRD_STR(",\"timestamp\":"));
-	to = put_int(to, ts);
+	to = brd_put_int(to, ts);
 	return put(to, BRD_STR(",\"delta\":"));
 }
 
@@ -273,8 +258,7 @@ static size_t units_of(struct bread_str s)
 	for (size_t i = 0; i < s.n; units++) {
 		size_t bad = 1, n = brd_utf8_char(s.p + i, s.n - i, &bad);
 
-		if (n == 0 && s.n - i >= 3 && (unsigned char)s.p[i] == 0xed &&
-			(unsigned char)s.p[i + 1] >= 0xa0 && (s.p[i + 2] & 0xc0) == 0x80)
+		if (n == 0 && brd_utf8_surrogate(s.p + i, s.n - i))
 			n = 3;
 		units += n == 4;
 		i += n ? n : bad;
@@ -296,9 +280,9 @@ struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, 
 	to = put_delta_head(b.data + b.len, t, base, timestamp);
 	b.len = (size_t)(to - b.data);
 	add_delta_text(&b, text, plain);
-	brd_buf_grow(&b, 64 + base->run_id.n);
+	brd_buf_grow(&b, sizeof(",\"seq\":}") + INT_ROOM + base->run_id.n);
 	to = put(b.data + b.len, BRD_STR(",\"seq\":"));
-	to = put_int(to, seq);
+	to = brd_put_int(to, seq);
 	*to++ = '}';
 	b.len = (size_t)(to - b.data);
 

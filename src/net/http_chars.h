@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/str.h"
 
 static inline bool brd_http_token_char(unsigned char c)
 {
@@ -17,19 +18,11 @@ static inline bool brd_http_text_char(unsigned char c)
 	return (c >= 0x20 && c != 0x7f) || c == '\t';
 }
 
-static inline int brd_http_hex(unsigned char c) /* -1: not one */
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The byte that %xx at p (of n bytes) stands for; -1: a bad one, or NUL. */
 static inline int brd_http_escaped(const char *p, size_t n)
 {
-	int high = n < 3 ? -1 : brd_http_hex((unsigned char)p[1]);
-	int low = n < 3 ? -1 : brd_http_hex((unsigned char)p[2]);
+	int high = n < 3 ? -1 : brd_hex_value(p[1]);
+	int low = n < 3 ? -1 : brd_hex_value(p[2]);
 
 	return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }

@@ -37,7 +37,7 @@ static bool go(struct http_chunks *c, enum chunk_state next)
 
 static bool on_size(struct http_chunks *c, unsigned char ch)
 {
-	int digit = brd_http_hex(ch);
+	int digit = brd_hex_value((char)ch);
 
 	if (digit >= 0) {
 		if (c->digits++ == DIGITS_MAX || c->left >= CHUNK_MAX)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions to the store in memory. */
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/memory/impl.h"
@@ -230,10 +229,8 @@ static void read_definition(struct mem_store *m, struct page *p)
 static int by_id(const void *a, const void *b)
 {
 	const struct mem_owner *x = *(void *const *)a, *y = *(void *const *)b;
-	size_t n = x->id.n < y->id.n ? x->id.n : y->id.n;
-	int c = memcmp(x->id.p, y->id.p, n);
 
-	return c ? c : (x->id.n > y->id.n) - (x->id.n < y->id.n);
+	return brd_str_cmp(x->id, y->id);
 }
 
 static void read_owners(struct mem_store *m, struct page *p)
@@ -264,11 +261,10 @@ static void read_checkpoint(struct mem_store *m, struct page *p)
 static int by_age(const void *a, const void *b)
 {
 	const struct bread_checkpoint_row *x = *(void *const *)a, *y = *(void *const *)b;
-	size_t n = x->id.n < y->id.n ? x->id.n : y->id.n;
 
 	if (x->created_at != y->created_at)
 		return x->created_at < y->created_at ? -1 : 1;
-	return memcmp(x->id.p, y->id.p, n);
+	return brd_str_cmp(x->id, y->id);
 }
 
 static void read_checkpoints(struct mem_store *m, struct page *p)
