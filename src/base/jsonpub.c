@@ -15,12 +15,15 @@ struct bread_json {
 static void explain(
 	struct bread_str text, int code, const struct json_where *where, struct bread_err *err)
 {
-	const char *name = code == BREAD_E_TOO_LARGE ? "JSON_TOO_LARGE"
-			   : brd_utf8_ok(text)       ? "JSON_SYNTAX"
-						     : "JSON_NOT_UTF8";
+	const char *name = "JSON_SYNTAX", *what = where->what;
 
-	brd_fail_as(err, code, name, "json", "%s at byte %zu",
-		brd_utf8_ok(text) ? where->what : "the text is not UTF-8", where->at);
+	if (code == BREAD_E_TOO_LARGE) {
+		name = "JSON_TOO_LARGE";
+	} else if (!brd_utf8_ok(text)) {
+		name = "JSON_NOT_UTF8";
+		what = "the text is not UTF-8";
+	}
+	brd_fail_as(err, code, name, "json", "%s at byte %zu", what, where->at);
 }
 
 struct bread_json *bread_json_read(struct bread_str text, struct bread_err *err)
@@ -81,10 +84,11 @@ struct bread_str bread_json_other(struct bread_json *j, const char *path, enum b
 {
 	struct jval v = at(j, path);
 
-	if (brd_json_type(v) == JSON_OBJECT)
-		for (struct json_iter it = brd_json_each(v); brd_json_next(&it);)
-			if (brd_json_type(it.value) != (enum json_type)type)
-				return brd_json_str(it.key, &j->arena);
+	if (brd_json_type(v) != JSON_OBJECT)
+		return (struct bread_str){ 0 };
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);)
+		if (brd_json_type(it.value) != (enum json_type)type)
+			return brd_json_str(it.key, &j->arena);
 	return (struct bread_str){ 0 };
 }
 

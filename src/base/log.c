@@ -260,7 +260,7 @@ static void tell_left_out(int64_t now)
 static bool limited(enum log_level level, const char *id)
 {
 	int64_t now = brd_clock_mono();
-	bool ok = true;
+	bool ok;
 
 	tell_left_out(now);
 	if (level != LOG_WARN && level != LOG_INFO)

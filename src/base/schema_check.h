@@ -40,8 +40,8 @@ struct schema_check {
 	struct schema_node **bound; /* by number of the dynamic anchor: the outermost */
 };
 
-#define SCHEMA_DEPTH 4000 /* nodes inside nodes; some 300 bytes of stack each, 1.5 KiB under ASan \
-			   */
+/* Nodes inside nodes; some 300 bytes of stack each, 1.5 KiB under ASan. */
+#define SCHEMA_DEPTH 4000
 
 bool brd_schema_eval(struct schema_check *c, const struct schema_node *n, struct jval v,
 	const struct schema_spot *at, struct schema_marks *m);

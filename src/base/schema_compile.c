@@ -58,20 +58,6 @@ static void add_place(struct schema_compiler *c, struct buf *b, struct jval v)
 		add_steps(b, d->root, v.tok);
 }
 
-/* A reference may decode to any bytes; an error's text is UTF-8. */
-static void mend(char *z)
-{
-	size_t n = strlen(z);
-
-	for (size_t i = 0; i < n;) {
-		size_t len = brd_utf8_char(z + i, n - i, NULL);
-
-		if (!len)
-			z[i] = '?';
-		i += len ? len : 1;
-	}
-}
-
 int brd_schema_bad(struct schema_compiler *c, struct jval v, const char *fmt, ...)
 {
 	char text[384];
@@ -83,10 +69,8 @@ int brd_schema_bad(struct schema_compiler *c, struct jval v, const char *fmt, ..
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	text[brd_utf8_cut(brd_str(text), sizeof(text) - 4)] = 0;
-	mend(text);
 	brd_buf_init(&place, BUF_NO_LIMIT);
 	add_place(c, &place, v);
-	mend(place.data);
 	code = brd_fail(c->err, BREAD_E_INVALID, "json schema", "at %.*s: %s",
 		(int)brd_utf8_cut(brd_buf_str(&place), PLACE_MAX), place.data, text);
 	brd_buf_fini(&place);
@@ -194,8 +178,7 @@ static int add_anchor(struct schema_compiler *c, struct schema_node *n, struct j
 	if (!anchor_ok(name))
 		return brd_schema_bad(c, v,
 			"an anchor is a string of letters, digits, '-', '_' and '.' that begins "
-			"with a "
-			"letter or '_'");
+			"with a letter or '_'");
 	a = schema_alloc(c, sizeof(*a));
 	*a = (struct schema_anchor){ n, dynamic };
 	key = brd_schema_anchor_key(&c->s->arena, n->res, name);
@@ -284,8 +267,7 @@ static struct schema_doc *parse(
 	d->uri = uri;
 	if (brd_json_parse(&c->s->arena, text, 0, &d->root, &where)) {
 		brd_fail(c->err, BREAD_E_INVALID, "json schema", "%.*s%snot JSON: %s at byte %zu",
-			BRD_ARG(uri), uri.n ? " is " : "",
-			where.what ? where.what : "nested too deep", where.at);
+			BRD_ARG(uri), uri.n ? " is " : "", where.what, where.at);
 		return NULL;
 	}
 	d->next = c->docs;
