@@ -761,6 +761,21 @@ static void refused_tx_brings_the_deleted_back(void **state)
 	bread_read_fini(&r);
 }
 
+static void refused_run_may_come_again_in_another_session(void **state)
+{
+	struct world *w = *state;
+	struct bread_rec recs[] = { kit_run("r", "s", BREAD_RUN_QUEUED),
+		kit_status("nobody", BREAD_RUN_FAILED) };
+
+	commit1(w, kit_session("s", 100, NULL));
+	commit1(w, kit_session("t", 100, NULL));
+	assert_int_equal(commit(w, recs, COUNT(recs)), BREAD_E_NOT_FOUND);
+	assert_int_equal(commit1(w, kit_run("r", "t", BREAD_RUN_QUEUED)), BREAD_OK);
+	assert_int_equal(count_of(w, BREAD_READ_ACTIVE, "t"), 1);
+	commit1(w, kit_key(BREAD_REC_SESSION_DELETE, "s", NULL));
+	assert_int_equal(count_of(w, BREAD_READ_RUN, "r"), 1);
+}
+
 static int64_t cleaned(struct world *w, int64_t before, const char *tags)
 {
 	struct bread_rec rec = kit_key(BREAD_REC_SESSION_CLEANUP, NULL, tags);
@@ -824,6 +839,7 @@ static const struct CMUnitTest tests[] = {
 	T(owners_are_renewed_and_go),
 	T(session_goes_with_all_that_is_its),
 	T(refused_tx_brings_the_deleted_back),
+	T(refused_run_may_come_again_in_another_session),
 	T(cleanup_takes_old_sessions_with_the_tags),
 };
 

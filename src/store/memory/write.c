@@ -5,7 +5,6 @@
  * is refused undoes its entries, newest first; one that is done frees what they
  * kept. What a tx deletes leaves the maps at once and memory at the end. */
 #include <stdlib.h>
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -67,14 +66,6 @@ static int add_session(struct mem_store *m, struct bread_rec *rec)
 	return 0;
 }
 
-static int compare(struct bread_str a, struct bread_str b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-	int c = n ? memcmp(a.p, b.p, n) : 0;
-
-	return c ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Where it goes: nearly always at the end. */
 static size_t message_place(const struct mem_session *s, const struct bread_message_row *row)
 {
@@ -84,7 +75,7 @@ static size_t message_place(const struct mem_session *s, const struct bread_mess
 		const struct bread_message_row *before = s->messages.at[i - 1];
 
 		if (before->timestamp < row->timestamp ||
-			(before->timestamp == row->timestamp && compare(before->id, row->id) < 0))
+			(before->timestamp == row->timestamp && brd_str_cmp(before->id, row->id) < 0))
 			break;
 	}
 	return i;
@@ -164,16 +155,17 @@ static int check_turn(struct mem_store *m, const struct mem_run *run, struct bre
 
 static int add_run(struct mem_store *m, const struct bread_rec *rec, struct bread_err *err)
 {
-	struct mem_run *run = brd_mem_run_at(m, rec->run.id, true);
+	struct mem_run *run = brd_mem_run_at(m, rec->run.id, false);
 	struct bread_run_row row = rec->run;
 
-	if (run->row)
+	if (run && run->row)
 		return brd_fail(err, BREAD_E_CONFLICT, WHERE, "run %.*s is there already",
 			BRD_ARG(rec->run.id));
 	if (row.status == BREAD_RUN_RUNNING && !row.parent_id.n &&
 		check_free(m, row.session_id, NULL, err))
 		return err->code;
 	row.cancel_requested = !!row.cancel_requested;
+	run = brd_mem_run_at(m, rec->run.id, true);
 	join_session(m, run, row.session_id);
 	set_run(m, run, &row);
 	return 0;
@@ -439,11 +431,26 @@ static void undo_session(struct mem_session *s, struct bread_session_row *old)
 		brd_list_remove(&s->link);
 }
 
+/* A run of which nothing is left may come again, in another session. */
+static void leave_session(struct mem_run *run)
+{
+	if (!run->row && !run->crumbs.count)
+		brd_list_remove(&run->of_session);
+}
+
 static void undo_run(struct mem_store *m, struct mem_run *run, struct bread_run_row *old)
 {
 	free(run->row);
 	run->row = old;
 	brd_mem_run_listed(m, run);
+	leave_session(run);
+}
+
+static void undo_crumb(struct mem_run *run, struct bread_crumb_row *row)
+{
+	remove_row(&run->crumbs, row);
+	free(row);
+	leave_session(run);
 }
 
 static void undo_message(struct mem_store *m, struct mem_session *s, struct bread_message_row *row)
@@ -466,8 +473,7 @@ static void undo_one(struct mem_store *m, struct mem_undo *u)
 		undo_run(m, u->place, u->old);
 		break;
 	case UNDO_CRUMB:
-		remove_row(&((struct mem_run *)u->place)->crumbs, u->old);
-		free(u->old);
+		undo_crumb(u->place, u->old);
 		break;
 	case UNDO_NODE:
 		free(((struct mem_node *)u->place)->row);
