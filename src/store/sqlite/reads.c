@@ -74,6 +74,7 @@ const char *const brd_sq_read_sql[] = {
 	[R_DEFINITION] = "SELECT definition FROM bread_definitions WHERE hash = ?1",
 	[R_OWNERS] = "SELECT id, place, pid, pid_started, lease_until FROM bread_owners"
 		     " ORDER BY id LIMIT ?3",
+	/* status < 3 is the index's own condition, without which SQLite does not use it */
 	[R_UNFINISHED] = "SELECT " RUN_COLUMNS " FROM bread_runs INDEXED BY bread_runs_open"
 			 " WHERE status < 3 AND status < 2 ORDER BY rowid LIMIT ?3",
 	[R_ACTIVE] = "SELECT " RUN_COLUMNS " FROM bread_runs INDEXED BY bread_runs_open"
