@@ -117,8 +117,7 @@ static int add_key(
 	if (plain && brd_str_is(text, "<<"))
 		return fault(c, n->at, BREAD_E_INVALID,
 			"merge keys (<<) are not part of YAML 1.2; write the keys out, or use an "
-			"alias for a "
-			"whole value");
+			"alias for a whole value");
 	if (n->anchor)
 		return fault(c, n->at, BREAD_E_INVALID,
 			"the key %.*s has an anchor; only values may", BRD_ARG(shown));

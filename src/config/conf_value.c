@@ -12,8 +12,6 @@
 #include "base/uuid.h"
 #include "config/scalar.h"
 
-#define NAME_MAX_BYTES 128
-
 /* Sizes count in 1024s, whichever way the unit is written. */
 static const struct conf_unit size_units[] = {
 	{ "", 1 },
@@ -106,17 +104,6 @@ static enum conf_fit take_num(const struct conf_field *f, struct jval v, void *s
 	return CONF_FITS;
 }
 
-static bool name_ok(const struct conf_field *f, struct bread_str s)
-{
-	if (s.n == 0 || (!CONF_BOUNDED(f) && s.n > NAME_MAX_BYTES) || s.p[0] < 'a' || s.p[0] > 'z')
-		return false;
-	for (size_t i = 0; i < s.n; i++)
-		if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') &&
-			s.p[i] != '_')
-			return false;
-	return true;
-}
-
 static enum conf_fit take_str(
 	const struct conf_field *f, struct jval v, void *slot, struct arena *a)
 {
@@ -131,7 +118,7 @@ static enum conf_fit take_str(
 		return CONF_HAS_HALF;
 	if (f->type == CONF_ID && !brd_id_ok(s))
 		return CONF_MISFIT;
-	if (f->type == CONF_NAME && !name_ok(f, s))
+	if (f->type == CONF_NAME && !brd_name_ok(s))
 		return CONF_MISFIT;
 	if (!within(f, (double)s.n))
 		return CONF_MISFIT;
@@ -161,24 +148,9 @@ static enum conf_fit take_enum(
 	return CONF_FITS;
 }
 
-static const char *json_word(enum json_type t)
-{
-	static const char *const words[] = {
-		[JSON_NONE] = "none",
-		[JSON_NULL] = "null",
-		[JSON_BOOL] = "boolean",
-		[JSON_NUMBER] = "number",
-		[JSON_STRING] = "string",
-		[JSON_ARRAY] = "array",
-		[JSON_OBJECT] = "object",
-	};
-
-	return words[t];
-}
-
 static enum conf_fit take_json(const struct conf_field *f, struct jval v, void *slot)
 {
-	const char *word = json_word(brd_json_type(v));
+	const char *word = brd_json_type_name(brd_json_type(v));
 
 	if (brd_json_type(v) == JSON_NONE || (f->words && word_index(f->words, brd_str(word)) < 0))
 		return CONF_MISFIT;

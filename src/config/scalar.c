@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#define TEXT_SHOWN 40 /* bytes of the file in a message */
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -66,14 +68,6 @@ static bool decimal(struct bread_str s, struct buf *num)
 	return true;
 }
 
-static int digit_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* 0o17 and 0x1F. */
 static enum scalar_type based(struct bread_str s, struct buf *num, const char **ret_why)
 {
@@ -84,9 +78,9 @@ static enum scalar_type based(struct bread_str s, struct buf *num, const char **
 	if (!base)
 		return SCALAR_TEXT;
 	for (size_t i = 2; i < s.n; i++) {
-		unsigned digit = (unsigned)digit_value(s.p[i]);
+		int digit = brd_hex_value(s.p[i]);
 
-		if (digit >= base)
+		if (digit < 0 || (unsigned)digit >= base)
 			return SCALAR_TEXT;
 		over |= __builtin_mul_overflow(value, (uint64_t)base, &value);
 		over |= __builtin_add_overflow(value, (uint64_t)digit, &value);
@@ -147,6 +141,16 @@ static bool is_name(struct bread_str s)
 	return true;
 }
 
+/* Bytes of s that a message shows: the first, up to a control character. */
+static int shown(struct bread_str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && (unsigned char)s.p[n] >= 0x20 && s.p[n] != 0x7f)
+		n++;
+	return (int)brd_utf8_cut(brd_sub(s, 0, n), TEXT_SHOWN);
+}
+
 /* One ${...}: inner is what stands between the braces. */
 static int expand_one(struct bread_str inner, struct buf *out, struct bread_err *err)
 {
@@ -158,7 +162,7 @@ static int expand_one(struct bread_str inner, struct buf *out, struct bread_err 
 	if (!is_name(name) || name.n >= sizeof(z))
 		return brd_fail(err, BREAD_E_INVALID, "",
 			"${%.*s} names no environment variable; write $${ for a literal ${",
-			(int)brd_utf8_cut(inner, 40), inner.p);
+			shown(inner), inner.p);
 	memcpy(z, name.p, name.n);
 	z[name.n] = '\0';
 	value = getenv(z);
@@ -169,8 +173,7 @@ static int expand_one(struct bread_str inner, struct buf *out, struct bread_err 
 	if (!value)
 		return brd_fail(err, BREAD_E_INVALID, "",
 			"the environment variable %s is not set; set it, or write ${%s:-text} to "
-			"have a "
-			"default",
+			"have a default",
 			z, z);
 	if (!brd_utf8_ok(brd_str(value)))
 		return brd_fail(
@@ -202,7 +205,7 @@ int brd_scalar_expand(struct bread_str text, struct buf *out, struct bread_err *
 		if (end < 0)
 			return brd_fail(err, BREAD_E_INVALID, "",
 				"${%.*s has no closing brace; write $${ for a literal ${",
-				(int)brd_utf8_cut(text, 40), text.p);
+				shown(text), text.p);
 		r = expand_one(brd_sub(text, 0, (size_t)end), out, err);
 		if (r < 0)
 			return r;

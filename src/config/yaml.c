@@ -61,8 +61,7 @@ static const char *remedy(const char *problem)
 			"quotes" },
 		{ "mapping values are not allowed in this context",
 			"; a text with a colon and a blank inside needs quotes, or this line is "
-			"indented "
-			"wrongly" },
+			"indented wrongly" },
 		{ "could not find expected ':'", "; a key ends in a colon and a blank" },
 		{ "did not find expected key", "; is this line indented like those above it?" },
 	};
