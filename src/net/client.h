@@ -12,7 +12,8 @@ struct http_client;
 struct http_call;
 
 int brd_http_client_new(struct http_client **ret, struct loop *l, struct bread_err *err);
-struct http_client *brd_http_client_of(struct loop *l); /* the loop's own, by brd_loop_local */
+/* The loop's own, by brd_loop_local; only after brd_url_check has let a URL pass. */
+struct http_client *brd_http_client_of(struct loop *l);
 void brd_http_client_free(struct http_client *c); /* its calls are ended first, as cancelled */
 
 struct http_call_spec {
@@ -29,7 +30,8 @@ struct http_call_spec {
 	 * that was kept; NULL: all are allowed. sa is a struct sockaddr. */
 	bool (*allow_addr)(void *arg, const void *sa);
 
-	void (*on_head)(void *arg, struct http_call *c); /* once, before any body byte; may be NULL */
+	/* Once, before any body byte; may be NULL. */
+	void (*on_head)(void *arg, struct http_call *c);
 	/* Body bytes as they come. false: enough, the call ends BREAD_E_CANCELED. */
 	bool (*on_data)(void *arg, struct bread_str bytes);
 	void *arg;
@@ -46,8 +48,9 @@ struct http_call_spec {
  * Its text names the host and no secret. Callbacks may start, pause and cancel any call.
  * The call's memory stays until brd_http_call_free. */
 struct http_call *brd_http_call_start(
-        struct http_client *c, const struct http_call_spec *spec, struct bread_op *op);
+	struct http_client *c, const struct http_call_spec *spec, struct bread_op *op);
 int brd_http_call_status(const struct http_call *c); /* 0: no answer yet */
-struct bread_str brd_http_call_header(const struct http_call *c, const char *name); /* p NULL: absent */
+/* p NULL: absent, or no answer yet. Valid until brd_http_call_free. */
+struct bread_str brd_http_call_header(const struct http_call *c, const char *name);
 void brd_http_call_pause(struct http_call *c, bool on); /* stop reading from the peer, or go on */
-void brd_http_call_free(struct http_call *c); /* only after its op has ended */
+void brd_http_call_free(struct http_call *c);           /* only after its op has ended; NULL, too */

@@ -186,7 +186,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 
 /* ---- the request ---- */
 
-static bool is_token(const char *z)
+/* Letters and hyphens, as all methods are. */
+static bool is_method(const char *z)
 {
 	for (const char *p = z; *p; p++)
 		if ((*p < 'A' || *p > 'Z') && (*p < 'a' || *p > 'z') && *p != '-')
@@ -235,7 +236,7 @@ static int set_method(struct http_call *c, const struct http_call_spec *spec, st
 	const char *m = spec->method ? spec->method : "GET";
 	bool is_get = strcmp(m, "GET") == 0;
 
-	if (!is_token(m))
+	if (!is_method(m))
 		return brd_fail_as(err, BREAD_E_INVALID, "method", "net.client",
 			"the method for %s is no HTTP method; use GET, POST, PUT, PATCH or DELETE",
 			c->peer);
@@ -342,22 +343,21 @@ static enum bread_code not_connected(struct http_call *c, CURLcode r, struct bre
 	long e = 0;
 
 	if (c->vetoed)
-		return (enum bread_code)brd_fail_as(err, BREAD_E_INVALID, "address", "net.client",
+		return brd_fail_as(err, BREAD_E_INVALID, "address", "net.client",
 			"%s has an address that may not be called from here (loopback, private or "
 			"the like); allow it in the configuration or use another host",
 			c->peer);
 	if (r != CURLE_COULDNT_CONNECT)
-		return (enum bread_code)brd_fail(
-			err, BREAD_E_CANCELED, "net.client", "the call was cut");
+		return brd_fail(err, BREAD_E_CANCELED, "net.client", "the call was cut");
 	curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &e);
-	return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "refused", "net.client",
+	return brd_fail_as(err, BREAD_E_UPSTREAM, "refused", "net.client",
 		"no connection to %s (%s); check that it runs and that the port is right", c->peer,
 		e ? brd_errno((int)e) : "refused");
 }
 
 static enum bread_code cut(struct http_call *c, struct bread_err *err)
 {
-	return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "reset", "net.client",
+	return brd_fail_as(err, BREAD_E_UPSTREAM, "reset", "net.client",
 		"%s closed the connection %s", c->peer,
 		c->head_done ? "in the middle of its answer" : "before it answered");
 }
@@ -366,12 +366,12 @@ static enum bread_code other_trouble(struct http_call *c, CURLcode r, struct bre
 {
 	if (c->follows && brd_http_call_find(c, "location").p &&
 		(r == CURLE_URL_MALFORMAT || r == CURLE_UNSUPPORTED_PROTOCOL))
-		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "redirects",
-			"net.client", "%s sent us on to a URL that is not http or https", c->peer);
+		return brd_fail_as(err, BREAD_E_UPSTREAM, "redirects", "net.client",
+			"%s sent us on to a URL that is not http or https", c->peer);
 	if (c->head.bad)
-		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "protocol", "net.client",
+		return brd_fail_as(err, BREAD_E_UPSTREAM, "protocol", "net.client",
 			"%s sent a head of more than %d KiB", c->peer, (int)(HEAD_MAX / 1024));
-	return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "protocol", "net.client",
+	return brd_fail_as(err, BREAD_E_UPSTREAM, "protocol", "net.client",
 		"the answer of %s is not usable: %s", c->peer, curl_easy_strerror(r));
 }
 
@@ -381,13 +381,13 @@ enum bread_code brd_http_call_outcome(struct http_call *c, CURLcode r, struct br
 	case CURLE_OK:
 		return c->head_done ? BREAD_OK : cut(c, err);
 	case CURLE_COULDNT_RESOLVE_HOST:
-		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "dns", "net.client",
+		return brd_fail_as(err, BREAD_E_UPSTREAM, "dns", "net.client",
 			"the host of %s is not known; check its name and the network", c->peer);
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_ABORTED_BY_CALLBACK:
 		return not_connected(c, r, err);
 	case CURLE_OPERATION_TIMEDOUT:
-		return (enum bread_code)brd_fail_as(err, BREAD_E_TIMEOUT, "connect", "net.client",
+		return brd_fail_as(err, BREAD_E_TIMEOUT, "connect", "net.client",
 			"%s could not be connected to within %lld ms", c->peer,
 			(long long)c->connect_ms);
 	case CURLE_RECV_ERROR:
@@ -404,12 +404,12 @@ enum bread_code brd_http_call_outcome(struct http_call *c, CURLcode r, struct br
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
 	case CURLE_SSL_SHUTDOWN_FAILED:
-		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "tls", "net.client",
+		return brd_fail_as(err, BREAD_E_UPSTREAM, "tls", "net.client",
 			"no TLS with %s: %s; check its certificate and the CA file", c->peer,
 			detail(c, r));
 	case CURLE_TOO_MANY_REDIRECTS:
-		return (enum bread_code)brd_fail_as(err, BREAD_E_UPSTREAM, "redirects",
-			"net.client", "%s sent us on too often", c->peer);
+		return brd_fail_as(err, BREAD_E_UPSTREAM, "redirects", "net.client",
+			"%s sent us on too often", c->peer);
 	default:
 		return other_trouble(c, r, err);
 	}

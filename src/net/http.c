@@ -70,9 +70,9 @@ static const struct {
 	int status;
 	const char *reason;
 } reasons[] = {
-	{ 200, "OK" },
 	{ 100, "Continue" },
 	{ 101, "Switching Protocols" },
+	{ 200, "OK" },
 	{ 201, "Created" },
 	{ 202, "Accepted" },
 	{ 204, "No Content" },

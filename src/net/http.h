@@ -23,9 +23,9 @@ struct http_head {
 	bool keep_alive;
 	bool chunked;
 	bool expect_continue;
-	bool upgrade;            /* Connection: upgrade and an Upgrade header */
-	int64_t content_length;  /* -1: none */
-	const char *fault;       /* when the head is refused: a sentence that says why */
+	bool upgrade;           /* Connection: upgrade and an Upgrade header */
+	int64_t content_length; /* -1: none */
+	const char *fault;      /* when the head is refused: a sentence that says why */
 };
 
 #define HTTP_HEAD_MAX (32 * 1024)
@@ -43,19 +43,22 @@ ptrdiff_t brd_http_head_end(struct bread_str in, size_t seen, struct http_head *
 ptrdiff_t brd_http_head_parse(struct bread_str in, struct arena *a, struct http_head *ret);
 
 /* Chunked bodies, bytes in, bytes out, split anywhere. */
-struct http_chunks {
+struct http_chunks { /* a zeroed one is at the start of a body */
 	int state;
-	uint64_t left;
-	unsigned digits, line;
+	uint64_t left;         /* bytes of the chunk at work */
+	unsigned digits, line; /* seen of its size; of an extension or the trailers */
 };
 /* Takes from in, appends body bytes to out (out may be NULL: drop them), sets
  * *ret_done at the end of the trailers. Returns bytes taken, or -400. */
-ptrdiff_t brd_http_chunks_feed(struct http_chunks *c, struct bread_str in, struct buf *out, bool *ret_done);
+ptrdiff_t brd_http_chunks_feed(
+	struct http_chunks *c, struct bread_str in, struct buf *out, bool *ret_done);
 /* "1a4\r\n": returns its length. out has room for 18 bytes. */
 size_t brd_http_chunk_head(char *out, size_t n);
 
-struct bread_str brd_http_get(const struct http_head *h, const char *name); /* p NULL: absent */
+/* The first header of that name, in either case; p NULL: absent. */
+struct bread_str brd_http_get(const struct http_head *h, const char *name);
 /* One parameter of a query string, decoded (+ is a blank); p NULL: absent. */
 struct bread_str brd_http_query(struct bread_str query, const char *name, struct arena *a);
-bool brd_http_unescape(struct bread_str in, struct arena *a, struct bread_str *ret); /* false: a bad %xx or %00 */
-const char *brd_http_reason(int status);
+/* Without its %xx; in itself when there is none. false: a bad %xx, or %00. */
+bool brd_http_unescape(struct bread_str in, struct arena *a, struct bread_str *ret);
+const char *brd_http_reason(int status); /* "Not Found"; never NULL */

@@ -33,12 +33,15 @@ struct http_server_conf {
 	void *arg;
 };
 
+/* Listens from now on. BREAD_E_CONFLICT: the port or socket file is taken; BREAD_E_INVALID: the
+ * host, the port or a TLS file cannot be used. c is copied, its strings are not kept. */
 int brd_http_server_new(struct http_server **ret, struct loop *l, const struct http_server_conf *c,
 	struct bread_err *err);
-int brd_http_server_port(const struct http_server *s);
-void brd_http_server_refuse(
-	struct http_server *s); /* stop accepting; open ones go on, keep-alive ends */
-/* Closes everything. Requests still open get on_closed. */
+int brd_http_server_port(const struct http_server *s); /* the one that was taken */
+/* Stops accepting; requests go on, keep-alive ends. */
+void brd_http_server_refuse(struct http_server *s);
+/* Closes everything; requests still open get on_closed in this call. Also from a callback of its
+ * own. NULL, too. */
 void brd_http_server_free(struct http_server *s);
 
 struct http_server_stats {
@@ -54,9 +57,9 @@ struct loop *brd_http_req_loop(const struct http_req *req);
 bool brd_http_req_local(const struct http_req *req); /* it came over a loopback or unix address */
 void brd_http_req_peer(const struct http_req *req, char *out, size_t n); /* "127.0.0.1:4711" */
 
-/* A whole answer. Extra headers are lines that end in CRLF, or empty. Takes
- * effect at once; req must not be touched afterwards (unless on_closed is
- * wanted: it is not called after a reply). */
+/* A whole answer; what is given is sent or copied before the call returns. Extra
+ * headers are lines that each end in CRLF, or empty. req is gone afterwards, and
+ * on_closed is not called. */
 void brd_http_reply(struct http_req *req, int status, const char *content_type,
 	struct bread_str extra_headers, struct bread_str body);
 

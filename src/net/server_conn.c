@@ -302,7 +302,8 @@ void brd_conn_new(struct http_server *s, int fd, bool local)
 
 void brd_conn_answered(struct http_conn *c)
 {
-	if (c->close || c->server->refusing) {
+	c->close |= c->server->refusing;
+	if (c->close) {
 		brd_conn_shut(c);
 	} else {
 		go_idle(c);
