@@ -52,8 +52,9 @@ struct http_chunks { /* a zeroed one is at the start of a body */
  * *ret_done at the end of the trailers. Returns bytes taken, or -400. */
 ptrdiff_t brd_http_chunks_feed(
 	struct http_chunks *c, struct bread_str in, struct buf *out, bool *ret_done);
-/* "1a4\r\n": returns its length. out has room for 18 bytes. */
-size_t brd_http_chunk_head(char *out, size_t n);
+#define HTTP_CHUNK_HEAD 24 /* room for the head of a chunk, its NUL included */
+/* The head of a chunk of n bytes, "1a4\r\n"; returns its length. */
+size_t brd_http_chunk_head(char out[HTTP_CHUNK_HEAD], size_t n);
 
 /* The first header of that name, in either case; p NULL: absent. */
 struct bread_str brd_http_get(const struct http_head *h, const char *name);

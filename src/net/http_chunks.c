@@ -146,7 +146,7 @@ ptrdiff_t brd_http_chunks_feed(
 	return (ptrdiff_t)at;
 }
 
-size_t brd_http_chunk_head(char *out, size_t n)
+size_t brd_http_chunk_head(char out[HTTP_CHUNK_HEAD], size_t n)
 {
-	return (size_t)snprintf(out, 18, "%zx\r\n", n);
+	return (size_t)snprintf(out, HTTP_CHUNK_HEAD, "%zx\r\n", n);
 }

@@ -7,11 +7,11 @@
  * at a mark and whoever stood in it can go on from the log. Groups are dropped when the
  * ring is over its size, or when all of them is older than two seconds (a quarter of one
  * if nobody stands in them): who is so far behind is served by the log as well. */
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "net/http.h"
 #include "transport/impl.h"
 
 #define SEGMENT_FIRST 2048
@@ -185,12 +185,6 @@ static void frame(
 	brd_buf_fini(&preview);
 }
 
-/* The head of a chunk of n bytes: "1a4\r\n". */
-static size_t chunk_head(char out[24], size_t n)
-{
-	return (size_t)snprintf(out, 24, "%zx\r\n", n);
-}
-
 /* A frame goes straight into the newest segment, if it has room: the sink's buf is the
  * segment's free space. A chunk's head has a length that is known only afterwards;
  * the guess is seldom wrong. false: no room, nothing was changed. */
@@ -198,8 +192,8 @@ static bool frame_in_place(struct topic *t, struct ring *r, const struct crumb *
 {
 	struct segment *s = r->newest;
 	bool chunked = (r->flags & CURSOR_CHUNKED) != 0;
-	char head[24], *to = s->data + s->len;
-	size_t gap = chunked ? chunk_head(head, guess) : 0;
+	char head[HTTP_CHUNK_HEAD], *to = s->data + s->len;
+	size_t gap = chunked ? brd_http_chunk_head(head, guess) : 0;
 	struct bread_sink sink;
 	size_t n, h;
 
@@ -212,7 +206,7 @@ static bool frame_in_place(struct topic *t, struct ring *r, const struct crumb *
 	if (sink.buf.bad || n == 0)
 		return !sink.buf.bad;
 	if (chunked) {
-		h = chunk_head(head, n);
+		h = brd_http_chunk_head(head, n);
 		if (h > gap + 1)
 			return false;
 		if (h != gap)
@@ -228,12 +222,12 @@ static bool frame_in_place(struct topic *t, struct ring *r, const struct crumb *
 static void encode(struct topic *t, const struct ring *r, const struct crumb *c, struct buf *out)
 {
 	struct bread_sink sink;
-	char head[24];
+	char head[HTTP_CHUNK_HEAD];
 
 	brd_buf_init(&sink.buf, BUF_NO_LIMIT);
 	frame(t, r, c, &sink);
 	if (sink.buf.len && (r->flags & CURSOR_CHUNKED)) {
-		brd_buf_addn(out, head, chunk_head(head, sink.buf.len));
+		brd_buf_addn(out, head, brd_http_chunk_head(head, sink.buf.len));
 		brd_buf_add(out, brd_buf_str(&sink.buf));
 		brd_buf_addn(out, "\r\n", 2);
 	} else {

@@ -154,11 +154,12 @@ static void stops_at_the_limit_of_the_buffer(void **state)
 
 static void writes_chunk_heads(void **state)
 {
-	char out[18];
+	char out[HTTP_CHUNK_HEAD];
 
 	assert_int_equal(brd_http_chunk_head(out, 420), 5);
 	assert_memory_equal(out, "1a4\r\n", 5);
 	assert_int_equal(brd_http_chunk_head(out, SIZE_MAX / 2), 18);
+	assert_memory_equal(out, "7fffffffffffffff\r\n", 18);
 }
 
 int main(void)
