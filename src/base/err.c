@@ -11,10 +11,6 @@
 #include <string.h>
 #include "base/str.h"
 
-#ifndef BREAD_VERSION /* the build file gives it */
-#define BREAD_VERSION "0.0.0"
-#endif
-
 static _Thread_local const char *context;
 
 /* Pieces of a text may come from a peer, or were cut by who put them together: what
@@ -128,9 +124,4 @@ const char *bread_code_name(enum bread_code code)
 		return "busy";
 	}
 	return "unknown";
-}
-
-const char *bread_version(void)
-{
-	return BREAD_VERSION;
 }

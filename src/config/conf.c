@@ -9,6 +9,8 @@
 #include "config/conf_value.h"
 #include "config/fault.h"
 
+#define VALUE_MAX 64 /* bytes of the largest value that a field's slot holds, and more */
+
 struct reader {
 	const struct yaml_doc *doc;
 	struct arena *arena;
@@ -254,7 +256,7 @@ size_t brd_conf_span(const struct conf_field *fields, size_t n)
 		size_t end = fields[i].offset +
 			     (fields[i].type == CONF_GROUP
 					     ? brd_conf_span(fields[i].sub, fields[i].sub_count)
-					     : 64);
+					     : VALUE_MAX);
 
 		most = end > most ? end : most;
 	}

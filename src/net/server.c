@@ -14,14 +14,15 @@
 
 #define IDLE_MS 30000
 #define STALL_MS 30000
+#define CONNS_MOST ((size_t)1 << 20)
 #define FILES_OF_OTHERS 64 /* left to stores, models, tools */
 
 static size_t conns_allowed(void)
 {
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == RLIM_INFINITY || l.rlim_cur > 1 << 20)
-		return 1 << 20;
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == RLIM_INFINITY || l.rlim_cur > CONNS_MOST)
+		return CONNS_MOST;
 	return l.rlim_cur > FILES_OF_OTHERS * 2 ? (size_t)l.rlim_cur - FILES_OF_OTHERS
 						: FILES_OF_OTHERS;
 }
@@ -78,8 +79,7 @@ void brd_http_server_refuse(struct http_server *s)
 {
 	s->refusing = true;
 	brd_listen_stop(s);
-	brd_list_each_safe(it, &s->idle)
-	{
+	brd_list_each_safe(it, &s->idle) {
 		struct http_conn *c = brd_list_of(it, struct http_conn, idle);
 
 		if (c->state == CONN_HEAD && c->in.len == 0)
