@@ -8,7 +8,8 @@
 #define DEFAULT_LIMIT 1000
 #define DEFAULT_MAX_BYTES ((size_t)1 << 20)
 
-size_t brd_answer_row_size(enum bread_read_kind kind)
+/* 0: a kind that answers with text. */
+static size_t row_size(enum bread_read_kind kind)
 {
 	switch (kind) {
 	case BREAD_READ_RUN:
@@ -41,7 +42,7 @@ struct answer *brd_answer_new(enum bread_read_kind kind)
 {
 	struct answer *a = brd_alloc(sizeof(*a));
 
-	a->row_size = brd_answer_row_size(kind);
+	a->row_size = row_size(kind);
 	return a;
 }
 

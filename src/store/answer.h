@@ -14,7 +14,6 @@ struct answer {
 	size_t count, cap;
 };
 
-size_t brd_answer_row_size(enum bread_read_kind kind); /* 0: a kind that answers with text */
 struct answer *brd_answer_new(enum bread_read_kind kind);
 void brd_answer_free(struct answer *a); /* NULL, too */
 void *brd_answer_row(struct answer *a); /* one more, zeroed; valid until the next one */
