@@ -15,7 +15,7 @@ struct list {
 /* the same, when the body may remove it */
 #define brd_list_each_safe(it, head) \
 	for (struct list *it = (head)->next, *it##_n = it->next; it != (head); \
-	        it = it##_n, it##_n = it->next)
+		it = it##_n, it##_n = it->next)
 
 static inline void brd_list_init(struct list *head)
 {

@@ -70,8 +70,7 @@ static void set_running(struct proc *p, bool running)
 void brd_proc_kill_all(void)
 {
 	pthread_mutex_lock(&all_lock);
-	brd_list_each(it, &all)
-	{
+	brd_list_each(it, &all) {
 		kill(-brd_list_of(it, struct proc, among)->child.pid, SIGKILL);
 	}
 	pthread_mutex_unlock(&all_lock);

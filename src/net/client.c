@@ -367,7 +367,8 @@ void brd_http_client_free(struct http_client *client)
 			BREAD_E_CANCELED, &err);
 	client->busy++;
 	curl_multi_cleanup(client->multi);
-	brd_list_each_safe(it, &client->sockets) sock_free(brd_list_of(it, struct sock, link));
+	brd_list_each_safe(it, &client->sockets)
+		sock_free(brd_list_of(it, struct sock, link));
 	uv_close((uv_handle_t *)client->timer, on_timer_closed);
 	free(client);
 }

@@ -14,8 +14,7 @@ static struct ring *ring_for(struct topic *t, const struct bread_framing *f, uns
 {
 	if (!t->hub->filtering)
 		flags |= CURSOR_ALL;
-	brd_list_each(it, &t->rings)
-	{
+	brd_list_each(it, &t->rings) {
 		struct ring *r = brd_list_of(it, struct ring, link);
 
 		if (r->framing == f && r->flags == flags)

@@ -150,7 +150,8 @@ void brd_topic_begin(struct topic *t, int64_t head)
 	t->head = head;
 	t->state = TOPIC_LIVE;
 	t->failed = false;
-	brd_list_each(it, &t->rings) brd_ring_restart(t, brd_list_of(it, struct ring, link), head);
+	brd_list_each(it, &t->rings)
+		brd_ring_restart(t, brd_list_of(it, struct ring, link), head);
 	brd_readers_wake(t, 0);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -159,7 +160,8 @@ static void mark(struct topic *t, int64_t seq)
 {
 	clear_since(t);
 	t->head = seq;
-	brd_list_each(it, &t->rings) brd_ring_mark(t, brd_list_of(it, struct ring, link), seq);
+	brd_list_each(it, &t->rings)
+		brd_ring_mark(t, brd_list_of(it, struct ring, link), seq);
 }
 
 static void remember(struct topic *t, struct crumb *c)
@@ -175,7 +177,8 @@ void brd_topic_publish(struct topic *t, struct crumb *c)
 {
 	pthread_mutex_lock(&t->lock);
 	brd_assert(t->state == TOPIC_LIVE);
-	brd_list_each(it, &t->rings) brd_ring_crumb(t, brd_list_of(it, struct ring, link), c);
+	brd_list_each(it, &t->rings)
+		brd_ring_crumb(t, brd_list_of(it, struct ring, link), c);
 	if (c->flags & BREAD_CRUMB_DURABLE)
 		mark(t, c->seq);
 	else

@@ -203,8 +203,7 @@ static void wake(struct reader *rd)
 
 void brd_readers_wake(struct topic *t, size_t bytes)
 {
-	brd_list_each(it, &t->readers)
-	{
+	brd_list_each(it, &t->readers) {
 		struct reader *rd = brd_list_of(it, struct reader, link);
 		size_t had = rd->gathered;
 		bool full = had < RING_SEGMENT && had + bytes >= RING_SEGMENT;
@@ -220,8 +219,7 @@ struct reader *brd_reader_get(struct topic *t, struct loop *l)
 {
 	struct reader *rd;
 
-	brd_list_each(it, &t->readers)
-	{
+	brd_list_each(it, &t->readers) {
 		rd = brd_list_of(it, struct reader, link);
 		if (rd->loop == l)
 			return rd;

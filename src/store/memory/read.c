@@ -88,8 +88,7 @@ static void read_run(struct mem_store *m, struct page *p)
 
 static void read_unfinished(struct mem_store *m, struct page *p)
 {
-	brd_list_each(it, &m->open)
-	{
+	brd_list_each(it, &m->open) {
 		struct mem_run *run = brd_list_of(it, struct mem_run, open);
 
 		if (run->row->status != BREAD_RUN_SUSPENDED && !give_run(p, run))
@@ -103,8 +102,7 @@ static void read_active(struct mem_store *m, struct page *p)
 
 	if (!s)
 		return;
-	brd_list_each(it, &s->runs)
-	{
+	brd_list_each(it, &s->runs) {
 		struct mem_run *run = brd_list_of(it, struct mem_run, of_session);
 
 		if (run->row && brd_list_linked(&run->open) && !give_run(p, run))
@@ -180,8 +178,7 @@ static struct session_at *sorted_sessions(
 	struct arena scratch = { 0 };
 	size_t n = 0;
 
-	brd_list_each(it, &m->sessions_list)
-	{
+	brd_list_each(it, &m->sessions_list) {
 		const struct bread_session_row *row =
 			brd_list_of(it, struct mem_session, link)->row;
 

@@ -75,7 +75,8 @@ static size_t message_place(const struct mem_session *s, const struct bread_mess
 		const struct bread_message_row *before = s->messages.at[i - 1];
 
 		if (before->timestamp < row->timestamp ||
-			(before->timestamp == row->timestamp && brd_str_cmp(before->id, row->id) < 0))
+			(before->timestamp == row->timestamp &&
+				brd_str_cmp(before->id, row->id) < 0))
 			break;
 	}
 	return i;
@@ -133,8 +134,7 @@ static int check_free(struct mem_store *m, struct bread_str session_id,
 
 	if (!s)
 		return 0;
-	brd_list_each(it, &s->runs)
-	{
+	brd_list_each(it, &s->runs) {
 		struct mem_run *run = brd_list_of(it, struct mem_run, of_session);
 
 		if (run == before)
@@ -369,8 +369,7 @@ static void clean_up(struct mem_store *m, struct bread_rec *rec)
 {
 	struct arena scratch = { 0 };
 
-	brd_list_each(it, &m->sessions_list)
-	{
+	brd_list_each(it, &m->sessions_list) {
 		struct mem_session *s = brd_list_of(it, struct mem_session, link);
 
 		if (!s->gone && s->row && s->row->updated_at < rec->number &&
@@ -407,8 +406,7 @@ static void undo_deleted(struct mem_store *m, struct mem_session *s)
 {
 	struct mem_session *other;
 
-	brd_list_each(it, &s->runs)
-	{
+	brd_list_each(it, &s->runs) {
 		struct mem_run *run = brd_list_of(it, struct mem_run, of_session);
 
 		brd_mem_run_free(brd_map_del(&m->runs, run->id));
