@@ -108,7 +108,7 @@ BREAD_API int bread_use_store(struct bread *b, const struct bread_store_ops *ops
 struct bread_agent_info {
 	struct bread_str id, provider, model;
 	struct bread_str settings, provider_options; /* JSON, or empty */
-	struct bread_str format;  /* "text", "markdown", "json", or a custom one's name */
+	struct bread_str format; /* "text", "markdown", "json", or a custom one's name */
 	int custom_format;
 	struct bread_str input_schema, output_schema; /* JSON, or empty */
 };
@@ -172,8 +172,8 @@ struct bread_resume_request {
 	 * CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED. */
 	void (*on_claimed)(
 		struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg);
-	void (*on_end)(
-		const struct bread_outcome *o, void *arg); /* as for bread_run; may be NULL */
+	/* As for bread_run; may be NULL. */
+	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
 };
 BREAD_API void bread_resume(struct bread *b, const struct bread_resume_request *req);
@@ -198,8 +198,8 @@ struct bread_subscriber {
 };
 BREAD_API struct bread_subscription *bread_subscribe(
 	struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *s);
-BREAD_API void bread_unsubscribe(
-	struct bread_subscription *s); /* no call after this; not after on_end */
+/* No call comes after this. Not after on_end. */
+BREAD_API void bread_unsubscribe(struct bread_subscription *s);
 
 /* Every crumb of this instance's runs, as it leaves the choke point, on the loop of its run. Before
  * start, and for good: there is no way to stop. Must not block. */

@@ -21,4 +21,4 @@ void *brd_arena_array(struct arena *a, size_t count, size_t size);
 struct bread_str brd_arena_copy(struct arena *a, struct bread_str s); /* ends in a NUL */
 char *brd_arena_strz(struct arena *a, struct bread_str s);
 __attribute__((format(printf, 2, 3))) struct bread_str brd_arena_printf(
-        struct arena *a, const char *fmt, ...);
+	struct arena *a, const char *fmt, ...);

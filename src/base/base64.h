@@ -5,5 +5,6 @@
 #include "base/buf.h"
 
 void brd_base64_add(struct buf *b, const void *p, size_t n); /* standard alphabet, padded */
-bool brd_base64_decode(struct buf *b, struct bread_str text); /* false: not base64; b then holds a part */
-void brd_hex_add(struct buf *b, const void *p, size_t n);     /* lower case */
+/* false: it is not base64, to the last bit; b then holds a part. */
+bool brd_base64_decode(struct buf *b, struct bread_str text);
+void brd_hex_add(struct buf *b, const void *p, size_t n); /* lower case */

@@ -12,11 +12,12 @@
 /* Fills *err, if there is one, and returns code: return brd_fail(...);
  * brd_fail_as also gives the code word of the wire, "AGENT_NOT_FOUND". */
 __attribute__((format(printf, 4, 5))) int brd_fail(
-        struct bread_err *err, enum bread_code code, const char *where, const char *fmt, ...);
+	struct bread_err *err, enum bread_code code, const char *where, const char *fmt, ...);
 __attribute__((format(printf, 5, 6))) int brd_fail_as(struct bread_err *err, enum bread_code code,
-        const char *name, const char *where, const char *fmt, ...);
+	const char *name, const char *where, const char *fmt, ...);
 
-/* What a failing system call said: "no such file or directory". Thread-safe. */
+/* What a failing system call said: "no such file or directory". It is the
+ * thread's, and stays until its next call. */
 const char *brd_errno(int e);
 
 #define brd_assert(cond) \

@@ -47,28 +47,28 @@ struct jval {
 #define JSON_DEPTH 512 /* how deep values may nest unless a caller says otherwise */
 
 struct json_where {
-	size_t at;         /* byte of the first fault */
-	const char *what;  /* "a comma or ] was expected" */
+	size_t at;        /* byte of the first fault */
+	const char *what; /* "a comma or ] was expected" */
 };
 
 /* Parses the whole of text. BREAD_E_INVALID: not JSON (where says what and at
  * which byte; where may be NULL); BREAD_E_TOO_LARGE: deeper than max_depth (0:
  * JSON_DEPTH) or over 1 GiB. A byte-order mark is not JSON. */
 int brd_json_parse(struct arena *a, struct bread_str text, unsigned max_depth, struct jval *ret,
-        struct json_where *where);
+	struct json_where *where);
 
 /* true when text is one JSON value; no tape is kept. */
 bool brd_json_ok(struct bread_str text, unsigned max_depth);
 
 enum json_type brd_json_type(struct jval v);
-struct bread_str brd_json_raw(struct jval v); /* the value's own bytes; empty if none */
+struct bread_str brd_json_raw(struct jval v);     /* the value's own bytes; empty if none */
 const char *brd_json_type_name(enum json_type t); /* "object", "none" */
 
 struct jval brd_json_get(struct jval obj, const char *key);
 struct jval brd_json_gets(struct jval obj, struct bread_str key);
 struct jval brd_json_at(struct jval arr, size_t i);
 struct jval brd_json_path(struct jval v, const char *dotted); /* "a.b.0.c" */
-size_t brd_json_count(struct jval v); /* members or pairs; 0 for others */
+size_t brd_json_count(struct jval v);                         /* members or pairs; 0 for others */
 
 /* Walks an array or an object: for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) */
 struct json_iter {
@@ -84,14 +84,15 @@ bool brd_json_next(struct json_iter *it);
 
 /* The decoded string; empty for anything else. Memory is the text's or the arena's. */
 struct bread_str brd_json_str(struct jval v, struct arena *a);
-char *brd_json_strz(struct jval v, struct arena *a); /* ends in a NUL (one inside cuts it); NULL if no string */
+/* The same, ending in a NUL (one inside cuts it); NULL if it is no string. */
+char *brd_json_strz(struct jval v, struct arena *a);
 void brd_json_str_add(struct jval v, struct buf *b); /* the decoded string, appended */
 bool brd_json_is(struct jval v, const char *s);      /* a string that equals s */
 bool brd_json_iss(struct jval v, struct bread_str s);
 
 bool brd_json_bool(struct jval v, bool dflt);
 double brd_json_num(struct jval v, double dflt);
-bool brd_json_int(struct jval v, int64_t *ret); /* a number with an integer value that fits (1.0 too) */
+bool brd_json_int(struct jval v, int64_t *ret); /* a whole number that fits; 1.0, too */
 int64_t brd_json_int_or(struct jval v, int64_t dflt);
 
 /* Equal as JSON Schema says: numbers by value, objects without order. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the lexeme of a JSON number is worth. Lexemes must be ones that the parser
- * let pass; for json.c, which has the functions that others call. */
+ * let pass. For json*.c: brd_json_num, brd_json_int and brd_json_equal are for all. */
 #pragma once
 #include <stdbool.h>
 #include "bread/types.h"

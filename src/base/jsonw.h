@@ -22,12 +22,12 @@ void brd_jw_obj(struct jsonw *w);
 void brd_jw_end_obj(struct jsonw *w);
 void brd_jw_arr(struct jsonw *w);
 void brd_jw_end_arr(struct jsonw *w);
-void brd_jw_key(struct jsonw *w, const char *key); /* plain ASCII without escapes */
+void brd_jw_key(struct jsonw *w, const char *key);       /* plain ASCII without escapes */
 void brd_jw_keys(struct jsonw *w, struct bread_str key); /* any bytes */
 void brd_jw_str(struct jsonw *w, struct bread_str s);
 void brd_jw_strz(struct jsonw *w, const char *z); /* NULL gives null */
 void brd_jw_int(struct jsonw *w, int64_t v);
-void brd_jw_num(struct jsonw *w, double v); /* shortest that reads back equal; not finite gives null */
+void brd_jw_num(struct jsonw *w, double v); /* the shortest that reads back; not finite: null */
 void brd_jw_bool(struct jsonw *w, bool v);
 void brd_jw_null(struct jsonw *w);
 void brd_jw_raw(struct jsonw *w, struct bread_str json); /* a value that is JSON already */
@@ -36,7 +36,8 @@ void brd_jw_raw(struct jsonw *w, struct bread_str json); /* a value that is JSON
 void brd_jw_kstr(struct jsonw *w, const char *key, struct bread_str s);
 void brd_jw_kint(struct jsonw *w, const char *key, int64_t v);
 void brd_jw_kbool(struct jsonw *w, const char *key, bool v);
-void brd_jw_kraw(struct jsonw *w, const char *key, struct bread_str json); /* left out when json is empty */
+/* Left out when json is empty. */
+void brd_jw_kraw(struct jsonw *w, const char *key, struct bread_str json);
 
 /* A quoted string with its escapes, appended to b. Bytes that are no UTF-8
  * become U+FFFD; three-byte surrogates become \udxxx. */

@@ -23,13 +23,14 @@ struct log_record {
 	int64_t wall_ms;
 };
 
-void brd_log_level(enum log_level max);
-bool brd_log_level_named(struct bread_str name, enum log_level *ret);
+void brd_log_level(enum log_level max); /* what is written; LOG_INFO at first */
+bool brd_log_level_named(struct bread_str name, enum log_level *ret); /* false: there is none */
 void brd_log_json(bool on); /* lines as JSON objects: ts, level, id, msg */
-void brd_log_sink(void (*sink)(const struct log_record *r, void *arg), void *arg); /* NULL: stderr */
-bool brd_log_on(enum log_level level);
+/* NULL: stderr. sink may be called from several threads at once, and must not set the sink. */
+void brd_log_sink(void (*sink)(const struct log_record *r, void *arg), void *arg);
+bool brd_log_on(enum log_level level); /* a record of that level would be written */
 __attribute__((format(printf, 3, 4))) void brd_log(
-        enum log_level level, const char *id, const char *fmt, ...);
+	enum log_level level, const char *id, const char *fmt, ...);
 
 #define log_error(id, ...) brd_log(LOG_ERROR, id, __VA_ARGS__)
 #define log_warn(id, ...) brd_log(LOG_WARN, id, __VA_ARGS__)

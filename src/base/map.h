@@ -22,8 +22,8 @@ struct map {
 	size_t used;  /* entries and tombstones */
 };
 
-void brd_map_fini(struct map *m); /* values are the caller's */
-void *brd_map_get(const struct map *m, struct bread_str key); /* NULL: not there */
+void brd_map_fini(struct map *m);                                    /* values are the caller's */
+void *brd_map_get(const struct map *m, struct bread_str key);        /* NULL: not there */
 void *brd_map_put(struct map *m, struct bread_str key, void *value); /* what was there, or NULL */
-void *brd_map_del(struct map *m, struct bread_str key); /* what was there, or NULL */
+void *brd_map_del(struct map *m, struct bread_str key);              /* what was there, or NULL */
 bool brd_map_next(const struct map *m, size_t *at, struct map_slot **ret); /* *at starts at 0 */

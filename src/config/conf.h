@@ -9,18 +9,18 @@
 #include "config/yaml.h"
 
 enum conf_type {
-	CONF_BOOL,     /* bool */
-	CONF_INT,      /* int64_t, with min and max */
-	CONF_NUM,      /* double, with min and max */
-	CONF_STR,      /* char *, in the arena */
-	CONF_ID,       /* char *, [A-Za-z0-9._:-]{1,128} */
-	CONF_NAME,     /* char *, ^[a-z][a-z0-9_]*$ */
-	CONF_ENUM,     /* int: index into words ("a|b|c") */
-	CONF_SIZE,     /* int64_t bytes: 65536, "64k", "1MiB" */
-	CONF_TIME,     /* int64_t ms: 1500, "500ms", "15s", "1h", "7d" */
-	CONF_JSON,     /* struct jval, anything; with words: of that type ("object", "array|string") */
-	CONF_STRS,     /* struct conf_strs, a list of strings */
-	CONF_GROUP,    /* keys below it, by their own table: sub, sub_count; offset is the sub-struct's */
+	CONF_BOOL,  /* bool */
+	CONF_INT,   /* int64_t, with min and max */
+	CONF_NUM,   /* double, with min and max */
+	CONF_STR,   /* char *, in the arena */
+	CONF_ID,    /* char *, [A-Za-z0-9._:-]{1,128} */
+	CONF_NAME,  /* char *, ^[a-z][a-z0-9_]*$ */
+	CONF_ENUM,  /* int: index into words ("a|b|c") */
+	CONF_SIZE,  /* int64_t bytes: 65536, "64k", "1MiB" */
+	CONF_TIME,  /* int64_t ms: 1500, "500ms", "15s", "1h", "7d" */
+	CONF_JSON,  /* struct jval, anything; words: its types ("object", "array|string") */
+	CONF_STRS,  /* struct conf_strs, a list of strings */
+	CONF_GROUP, /* keys below it, by the table sub; offset is the sub-struct's */
 };
 
 struct conf_strs {
@@ -47,23 +47,23 @@ struct conf_field {
  * then); base is the dotted name of obj for messages ("" at the top). Unknown
  * keys are errors unless they begin with "x-". */
 int brd_conf_read(const struct conf_field *fields, size_t n, struct jval obj, void *out,
-        const struct yaml_doc *doc, const char *base, struct arena *a, struct bread_err *err);
+	const struct yaml_doc *doc, const char *base, struct arena *a, struct bread_err *err);
 
 /* The same check, but hears every fault instead of the first; returns how many. */
 typedef void conf_heard(const struct bread_err *err, void *arg);
 unsigned brd_conf_check(const struct conf_field *fields, size_t n, struct jval obj,
-        const struct yaml_doc *doc, const char *base, conf_heard *heard, void *arg);
+	const struct yaml_doc *doc, const char *base, conf_heard *heard, void *arg);
 /* Bytes that hold the struct that the fields describe, and more. */
 size_t brd_conf_span(const struct conf_field *fields, size_t n);
 
 /* Overrides from the environment: BREAD_SERVER_PORT for key "server.port". */
 int brd_conf_env(const struct conf_field *fields, size_t n, void *out, const char *base,
-        struct arena *a, struct bread_err *err);
+	struct arena *a, struct bread_err *err);
 
 /* A fault at a value: fills err with place, key and text. */
 __attribute__((format(printf, 5, 6))) int brd_conf_fault(struct bread_err *err,
-        const struct yaml_doc *doc, struct jval at, const char *key, const char *fmt, ...);
+	const struct yaml_doc *doc, struct jval at, const char *key, const char *fmt, ...);
 
 /* The reference: one line of Markdown a field; env: with the variables' names. */
-void brd_conf_reference(const struct conf_field *fields, size_t n, const char *base, bool env,
-        struct buf *out);
+void brd_conf_reference(
+	const struct conf_field *fields, size_t n, const char *base, bool env, struct buf *out);

@@ -19,10 +19,13 @@ struct yaml_doc {
 	struct yaml_place *places; /* one a token of the tape */
 };
 
-/* text is parsed into the arena. Before that, ${NAME} in plain and quoted
+/* text is parsed into the arena; a text that is over a limit gives BREAD_E_TOO_LARGE, one that is
+ * wrong BREAD_E_INVALID. Before that, ${NAME} in plain and quoted
  * scalars becomes the environment's value, ${NAME:-text} has a default, $${ is a
  * literal ${; a name that is not set and has no default is an error that says so. */
 int brd_yaml_parse(struct yaml_doc *ret, struct arena *a, const char *file, struct bread_str text,
-        struct bread_err *err);
-int brd_yaml_load(struct yaml_doc *ret, struct arena *a, const char *path, struct bread_err *err); /* up to 4 MiB */
+	struct bread_err *err);
+/* The same for a file of up to 4 MiB. BREAD_E_NOT_FOUND: there is none. */
+int brd_yaml_load(struct yaml_doc *ret, struct arena *a, const char *path, struct bread_err *err);
+/* Where v stands; line 0: it is none of d's, or d is NULL. */
 struct yaml_place brd_yaml_place(const struct yaml_doc *d, struct jval v);

@@ -25,8 +25,8 @@ enum crumb_type {
 	CRUMB_TOOL_RESULT,         /* tool:result */
 	CRUMB_TOOL_ERROR,          /* tool:error */
 	CRUMB_AGENT_ERROR,         /* agent:error */
-	CRUMB_HUMAN_REQUIRED, /* human:required */
-	CRUMB_HUMAN_RESUMED,  /* human:resumed */
+	CRUMB_HUMAN_REQUIRED,      /* human:required */
+	CRUMB_HUMAN_RESUMED,       /* human:resumed */
 	CRUMB_ATTEMPT_VOID, /* agent:attempt:void, ours: text of the broken attempt before it does
 			       not count (C21) */
 	CRUMB_TYPES
@@ -108,5 +108,5 @@ void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t 
 
 /* The JSON of a crumb that is too large for a stream: its big values are cut to texts, and
  * "truncated":true and "ref":"/runs/R/crumbs/N" stand before its seq. At most about max bytes. */
-void brd_crumb_preview(struct bread_str json, struct bread_str run_id, int64_t seq, size_t max,
-	struct buf *out);
+void brd_crumb_preview(
+	struct bread_str json, struct bread_str run_id, int64_t seq, size_t max, struct buf *out);

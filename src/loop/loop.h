@@ -31,7 +31,7 @@ int brd_loop_fd(struct loop *l); /* readable when a turn has something to do; fo
  * else is due, -1 when there is nothing. */
 int64_t brd_loop_next_timer(struct loop *l);
 struct uv_loop_s *brd_loop_uv(struct loop *l);
-bool brd_loop_here(const struct loop *l); /* true on the loop's own thread */
+bool brd_loop_here(const struct loop *l);  /* true on the loop's own thread */
 size_t brd_loop_ops(const struct loop *l); /* operations that were begun and have not ended */
 
 /* A call made from any thread, run on the loop's thread. The memory is the
@@ -55,7 +55,7 @@ void brd_loop_mark(struct loop *l); /* this thread: something wants the hooks in
  * is an address that names the kind. make may be NULL: then NULL when there is
  * none. What was made is freed, newest first, at the start of brd_loop_free. */
 void *brd_loop_local(struct loop *l, const void *key, void *(*make)(struct loop *l),
-        void (*free_it)(void *thing));
+	void (*free_it)(void *thing));
 
 /* Timers: caller's memory, one shot; start again in the callback to repeat.
  * start on a running one moves it. A zeroed one is a stopped one. */

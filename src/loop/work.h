@@ -11,6 +11,8 @@ struct work {
 	struct bread_op *op;
 	enum bread_code (*run)(struct work *w, struct bread_err *err);
 	void *arg;
-	struct { void *p[20]; } priv;
+	struct {
+		void *p[20];
+	} priv;
 };
 void brd_work_start(struct work *w, struct bread_op *op);

@@ -21,7 +21,7 @@ struct sse_reader {
 	void *arg;
 };
 void brd_sse_init(struct sse_reader *r, size_t max_line,
-        void (*on_event)(void *arg, const struct sse_event *ev), void *arg);
+	void (*on_event)(void *arg, const struct sse_event *ev), void *arg);
 /* false: a line or an event is over max_line; nothing is read any more. */
 bool brd_sse_feed(struct sse_reader *r, struct bread_str bytes);
 void brd_sse_finish(struct sse_reader *r); /* the body has ended */
@@ -35,7 +35,7 @@ struct line_reader {
 	void *arg;
 };
 void brd_lines_init(struct line_reader *r, size_t max_line,
-        void (*on_line)(void *arg, struct bread_str line), void *arg);
+	void (*on_line)(void *arg, struct bread_str line), void *arg);
 bool brd_lines_feed(struct line_reader *r, struct bread_str bytes); /* false: as for SSE */
 void brd_lines_finish(struct line_reader *r);
 void brd_lines_fini(struct line_reader *r);

@@ -67,8 +67,8 @@ struct cursor {
 	struct segment *segment; /* held; NULL: not live */
 	size_t offset;
 	int64_t after; /* the log's place: valid after BEHIND, IDLE and ENDED */
-	void (*on_ready)(
-		struct cursor *c); /* in the loop's hook, after a publish, mark, begin or end */
+	/* In the loop's hook, after a publish, mark, begin or end. */
+	void (*on_ready)(struct cursor *c);
 	void *arg;
 	struct reader *reader; /* where this loop reads the topic */
 };

@@ -94,8 +94,8 @@ struct ring *brd_ring_new(struct topic *t, const struct bread_framing *f, unsign
 void brd_ring_free(struct ring *r);
 void brd_ring_crumb(struct topic *t, struct ring *r, const struct crumb *c);
 void brd_ring_mark(struct topic *t, struct ring *r, int64_t seq);
-void brd_ring_restart(
-	struct topic *t, struct ring *r, int64_t first); /* a new group at this mark */
+/* A new group, at this mark. */
+void brd_ring_restart(struct topic *t, struct ring *r, int64_t first);
 bool brd_ring_find(const struct ring *r, int64_t seq, struct segment **ret, size_t *ret_at);
 size_t brd_ring_frame_len(struct topic *t, const struct ring *r, const struct crumb *c);
 void brd_segment_unref(struct segment *s); /* NULL, too */

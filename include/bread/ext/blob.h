@@ -24,8 +24,8 @@ struct bread_blob_ops {
 	/* options: JSON object. May block: before the loops run. The instance is zeroed before. */
 	int (*open)(struct bread_blob *b, struct bread_str options, struct bread_err *err);
 	void (*close)(struct bread_blob *b); /* no put is running by now */
-	void (*put)(
-		struct bread_blob *b, struct bread_blob_put *put); /* any loop; must not block */
+	/* Any loop; must not block. */
+	void (*put)(struct bread_blob *b, struct bread_blob_put *put);
 };
 struct bread_blob {
 	const struct bread_blob_ops *ops;

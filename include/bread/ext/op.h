@@ -41,18 +41,20 @@ struct bread_op {
 	void *by;
 	int state;
 	int canceled;
-	struct { void *p[6]; } priv; /* links and the deadline's timer */
+	struct {
+		void *p[6];
+	} priv; /* links and the deadline's timer */
 };
 
 /* Makes op ready to be started on this loop. Also for one that has ended before. */
 BREAD_API void bread_op_init(
-        struct bread_op *op, struct loop *loop, void (*on_end)(struct bread_op *op), void *arg);
+	struct bread_op *op, struct loop *loop, void (*on_end)(struct bread_op *op), void *arg);
 
 /* By the one who runs it, first thing: on_cancel (may be NULL: the cancel waits
  * for the normal end) is called on the loop's thread, at most once, and must
  * bring the end about. */
 BREAD_API void bread_op_begin(
-        struct bread_op *op, void (*on_cancel)(struct bread_op *op, void *by), void *by);
+	struct bread_op *op, void (*on_cancel)(struct bread_op *op, void *by), void *by);
 
 /* Ends it; on_end runs later in this turn of the loop. code must be the first
  * and only end. A cancelled op ends BREAD_E_CANCELED whatever is given here,
@@ -61,12 +63,13 @@ BREAD_API void bread_op_end(struct bread_op *op, enum bread_code code, const str
 
 /* The same from another thread. */
 BREAD_API void bread_op_end_from(
-        struct bread_op *op, enum bread_code code, const struct bread_err *err);
+	struct bread_op *op, enum bread_code code, const struct bread_err *err);
 
 /* Asks it to end soon. Nothing happens when it has ended, was not begun or was asked before. */
 BREAD_API void bread_op_cancel(struct bread_op *op);
 
-/* Ends it with BREAD_E_TIMEOUT (through on_cancel) unless it ends within ms from now; 0: no deadline. */
+/* Ends it with BREAD_E_TIMEOUT (through on_cancel) unless it ends within ms from now; 0: there is
+ * no deadline. */
 BREAD_API void bread_op_deadline(struct bread_op *op, int64_t ms);
 
 /* Between begin and on_end. */

@@ -77,7 +77,7 @@ struct bread_checkpoint_row {
 };
 
 struct bread_owner_row {
-	struct bread_str id; /* of the instance */
+	struct bread_str id;    /* of the instance */
 	struct bread_str place; /* host and boot: a dead process of this machine is seen at once */
 	int64_t pid, pid_started, lease_until;
 };
@@ -238,7 +238,8 @@ struct bread_store_ops {
 	void (*commit)(struct bread_store *s, struct bread_tx *tx);
 	void (*read)(struct bread_store *s, struct bread_read *r);
 
-	/* Cheap and from any thread: 1 when the last commit or read went well. */
+	/* Cheap and from any thread: 1 when the last commit and read went well. Optional. NULL: it
+	 * always is. */
 	int (*healthy)(struct bread_store *s);
 };
 

@@ -29,7 +29,7 @@ struct bread_tool_call {
 	char *error_code;    /* the tool's own code ("QUOTA"); NULL: TOOL_ERROR */
 	char *error_text;    /* NULL: op.err.text */
 	char *error_context; /* JSON; NULL: none */
-	void *priv;
+	void *priv;          /* the tool's */
 };
 
 struct bread_tool; /* first member of a tool kind's struct: one configured tool */
