@@ -250,24 +250,6 @@ bool brd_utf8_ok(struct bread_str s)
 	return i == s.n;
 }
 
-size_t brd_utf16_len(struct bread_str s)
-{
-	size_t units = 0;
-
-	for (size_t i = 0; i < s.n;) {
-		size_t n = ascii_run(brd_sub(s, i, s.n - i));
-
-		i += n;
-		units += n;
-		if (i == s.n)
-			break;
-		n = brd_utf8_char(s.p + i, s.n - i, NULL);
-		units += n == 4 ? 2 : 1;
-		i += n ? n : 1;
-	}
-	return units;
-}
-
 size_t brd_utf8_cut(struct bread_str s, size_t n)
 {
 	if (s.n <= n)

@@ -71,9 +71,6 @@ bool brd_utf8_surrogate(const char *p, size_t n);
 /* Bytes at the front that are whole characters beyond ASCII. */
 size_t brd_utf8_wide(const char *p, size_t n);
 
-/* Length in UTF-16 units, as JavaScript counts; bytes that are no UTF-8 count one each. */
-size_t brd_utf16_len(struct bread_str s);
-
 /* The longest prefix of s of at most n bytes that cuts no character in two. */
 size_t brd_utf8_cut(struct bread_str s, size_t n);
 

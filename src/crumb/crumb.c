@@ -298,7 +298,9 @@ struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, 
 
 /* ---- from the log ---- */
 
-void brd_crumb_reduce(struct bread_str json, struct buf *out)
+/* The public form of an error crumb's JSON: its error is reduced to code and message. What has no
+ * error object is appended as it is. */
+static void reduce(struct bread_str json, struct buf *out)
 {
 	struct arena a = { 0 };
 	struct jval root, error;
@@ -320,53 +322,26 @@ void brd_crumb_reduce(struct bread_str json, struct buf *out)
 	brd_arena_fini(&a);
 }
 
-static unsigned flags_named(struct bread_str name, enum crumb_type *ret)
+/* Of a type that this program does not make, only that it was logged is known. */
+static unsigned flags_named(struct bread_str name)
 {
-	*ret = brd_crumb_type(name);
-	return *ret == CRUMB_TYPES ? BREAD_CRUMB_DURABLE
-				   : brd_crumb_kinds[*ret].flags | BREAD_CRUMB_DURABLE;
-}
+	enum crumb_type t = brd_crumb_type(name);
 
-struct crumb *brd_crumb_stored(
-	struct bread_str run_id, struct bread_str type, int64_t seq, struct bread_str json)
-{
-	size_t public_len = 0;
-	enum crumb_type t;
-	unsigned flags = flags_named(type, &t);
-	struct crumb *c;
-	struct buf b;
-
-	block_init(&b, json.n + run_id.n + type.n);
-	brd_buf_add(&b, json);
-	if (flags & BREAD_CRUMB_ERROR) {
-		brd_crumb_reduce(json, &b);
-		public_len = b.len - HEADER - json.n;
-	}
-	brd_buf_add(&b, type);
-	c = block_seal(&b, json.n, run_id);
-	if (public_len)
-		c->public_json = (struct bread_str){ c->json.p + json.n, public_len };
-	c->name = (struct bread_str){ c->json.p + json.n + public_len, type.n };
-	c->type = t;
-	c->flags = flags;
-	c->seq = seq;
-	return c;
+	return BREAD_CRUMB_DURABLE | (t == CRUMB_TYPES ? 0 : brd_crumb_kinds[t].flags);
 }
 
 void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t seq,
 	struct bread_str json, struct buf *scratch, struct bread_crumb *ret)
 {
-	enum crumb_type t;
-
 	*ret = (struct bread_crumb){ .run_id = run_id,
 		.type = type,
 		.json = json,
 		.public_json = json,
 		.seq = seq,
-		.flags = flags_named(type, &t) };
+		.flags = flags_named(type) };
 	if (!(ret->flags & BREAD_CRUMB_ERROR))
 		return;
 	brd_buf_clear(scratch);
-	brd_crumb_reduce(json, scratch);
+	reduce(json, scratch);
 	ret->public_json = brd_buf_str(scratch);
 }

@@ -40,12 +40,12 @@ struct crumb_kind {
 extern const struct crumb_kind brd_crumb_kinds[CRUMB_TYPES];
 enum crumb_type brd_crumb_type(struct bread_str name); /* CRUMB_TYPES: not known */
 
-struct crumb {
+struct crumb { /* its bytes lie behind it, in one block */
 	atomic_int refs;
-	enum crumb_type type; /* CRUMB_TYPES: one that this program does not make; see name */
+	enum crumb_type type;
 	unsigned flags;
 	int64_t seq;
-	int64_t timestamp;     /* 0: from the log, where nobody looked */
+	int64_t timestamp;
 	uint32_t units;        /* deltas: UTF-16 units of its text */
 	uint32_t offset;       /* deltas: units of its window up to and with this one */
 	uint32_t offset_other; /* deltas: units of the other kind's window */
@@ -53,7 +53,6 @@ struct crumb {
 	struct bread_str run_id;
 	struct bread_str json;
 	struct bread_str public_json; /* json itself, or the reduced rendering of an error */
-				      /* the bytes follow */
 };
 
 struct crumb *brd_crumb_ref(struct crumb *c);
@@ -94,15 +93,8 @@ void brd_crumb_abandon(struct crumb_draft *d); /* instead of seal; a zeroed or s
 struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, int64_t timestamp,
 	struct bread_str delta, int64_t seq);
 
-/* The public form of an error crumb's JSON: its error is reduced to code and message.
- * What has no error object is appended as it is. */
-void brd_crumb_reduce(struct bread_str json, struct buf *out);
-
-/* From a log row (its JSON is taken as it is; only errors are looked into, for public_json). */
-struct crumb *brd_crumb_stored(
-	struct bread_str run_id, struct bread_str type, int64_t seq, struct bread_str json);
-
-/* The same without a copy, for replay: json as it is; scratch gets the public form of errors. */
+/* A row of the log as a framing takes it, for replay: its JSON is taken as it is, only errors are
+ * looked into; scratch gets their public form. */
 void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t seq,
 	struct bread_str json, struct buf *scratch, struct bread_crumb *ret);
 

@@ -14,11 +14,12 @@ struct bread_str brd_http_get(const struct http_head *h, const char *name)
 	return (struct bread_str){ NULL, 0 };
 }
 
-static bool unescape(struct bread_str in, bool form, struct arena *a, struct bread_str *ret)
+/* Of a query: + is a blank. false: a bad %xx, or %00. */
+static bool unescape(struct bread_str in, struct arena *a, struct bread_str *ret)
 {
 	char *out, *p;
 
-	if (in.n == 0 || (!memchr(in.p, '%', in.n) && !(form && memchr(in.p, '+', in.n)))) {
+	if (in.n == 0 || (!memchr(in.p, '%', in.n) && !memchr(in.p, '+', in.n))) {
 		*ret = in;
 		return true;
 	}
@@ -26,7 +27,7 @@ static bool unescape(struct bread_str in, bool form, struct arena *a, struct bre
 	for (size_t i = 0; i < in.n; i++) {
 		int c = in.p[i];
 
-		if (c == '+' && form)
+		if (c == '+')
 			c = ' ';
 		if (c == '%') {
 			c = brd_http_escaped(in.p + i, in.n - i);
@@ -40,17 +41,12 @@ static bool unescape(struct bread_str in, bool form, struct arena *a, struct bre
 	return true;
 }
 
-bool brd_http_unescape(struct bread_str in, struct arena *a, struct bread_str *ret)
-{
-	return unescape(in, false, a, ret);
-}
-
 /* What cannot be decoded is taken as it stands, as browsers do. */
 static struct bread_str form_text(struct bread_str in, struct arena *a)
 {
 	struct bread_str out;
 
-	return unescape(in, true, a, &out) ? out : in;
+	return unescape(in, a, &out) ? out : in;
 }
 
 struct bread_str brd_http_query(struct bread_str query, const char *name, struct arena *a)

@@ -60,6 +60,4 @@ size_t brd_http_chunk_head(char out[HTTP_CHUNK_HEAD], size_t n);
 struct bread_str brd_http_get(const struct http_head *h, const char *name);
 /* One parameter of a query string, decoded (+ is a blank); p NULL: absent. */
 struct bread_str brd_http_query(struct bread_str query, const char *name, struct arena *a);
-/* Without its %xx; in itself when there is none. false: a bad %xx, or %00. */
-bool brd_http_unescape(struct bread_str in, struct arena *a, struct bread_str *ret);
 const char *brd_http_reason(int status); /* "Not Found"; never NULL */

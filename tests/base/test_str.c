@@ -155,15 +155,6 @@ static void says_what_one_replacement_stands_for(void **state)
 	assert_int_equal(bad_at("\xf0\x80\x80"), 1);
 }
 
-static void counts_utf16_units(void **state)
-{
-	assert_int_equal(brd_utf16_len(BRD_STR("abc")), 3);
-	assert_int_equal(brd_utf16_len(BRD_STR("\xe6\x97\xa5")), 1);
-	assert_int_equal(brd_utf16_len(BRD_STR("x\xf0\x9f\x98\x80y")), 4);
-	assert_int_equal(brd_utf16_len(BRD_STR("\xff\xe6\x97")), 3);
-	assert_int_equal(brd_utf16_len(NOTHING), 0);
-}
-
 static void cuts_between_characters(void **state)
 {
 	struct bread_str s = BRD_STR("a\xe6\x97\xa5"
@@ -204,7 +195,6 @@ int main(void)
 		cmocka_unit_test(knows_utf8),
 		cmocka_unit_test(wide_characters_are_skipped_as_a_run),
 		cmocka_unit_test(says_what_one_replacement_stands_for),
-		cmocka_unit_test(counts_utf16_units),
 		cmocka_unit_test(cuts_between_characters),
 		cmocka_unit_test(finds_what_is_not_finished),
 	};

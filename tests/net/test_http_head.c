@@ -348,19 +348,6 @@ static void finds_query_parameters(void **state)
 	assert_null(brd_http_query(BRD_STR(""), "", &arena).p);
 }
 
-static void unescapes(void **state)
-{
-	struct bread_str out;
-
-	assert_true(brd_http_unescape(BRD_STR("a%2Fb+%c3%A9"), &arena, &out));
-	assert_str(out, "a/b+\xc3\xa9");
-	assert_true(brd_http_unescape((struct bread_str){ NULL, 0 }, &arena, &out));
-	assert_int_equal(out.n, 0);
-	assert_false(brd_http_unescape(BRD_STR("%0"), &arena, &out));
-	assert_false(brd_http_unescape(BRD_STR("%00"), &arena, &out));
-	assert_false(brd_http_unescape(BRD_STR("%g0"), &arena, &out));
-}
-
 static void knows_reasons(void **state)
 {
 	assert_string_equal(brd_http_reason(200), "OK");
@@ -386,7 +373,6 @@ int main(void)
 		TEST(limits_the_head),
 		TEST(limits_the_number_of_headers),
 		TEST(finds_query_parameters),
-		TEST(unescapes),
 		TEST(knows_reasons),
 	};
 
