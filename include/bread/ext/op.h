@@ -56,7 +56,8 @@ BREAD_API void bread_op_init(
 BREAD_API void bread_op_begin(
 	struct bread_op *op, void (*on_cancel)(struct bread_op *op, void *by), void *by);
 
-/* Ends it; on_end runs later in this turn of the loop. code must be the first
+/* Ends it, on the loop's thread; on_end runs later in this turn of the loop (or soon after it, when
+ * ends cause ends without end). code must be the first
  * and only end. A cancelled op ends BREAD_E_CANCELED whatever is given here,
  * unless it is BREAD_OK: what was done was done. err may be NULL. */
 BREAD_API void bread_op_end(struct bread_op *op, enum bread_code code, const struct bread_err *err);
