@@ -86,7 +86,7 @@ static void fill_request(
 	}
 }
 
-/* ---- a stream as the answer ---- */
+/* ---- refusals ---- */
 
 const struct bread_framing *brd_ingress_framing(struct bread_request *req, const void *arg)
 {
@@ -128,12 +128,109 @@ void brd_ingress_refuse(
 		brd_ingress_fail(req, f, "INTERNAL_ERROR", "Internal server error", "");
 }
 
+/* ---- what is answered once the run is on record ---- */
+
+/* Lives until the run has ended; the request is answered long before. */
+struct submission {
+	struct bread_request *req;     /* NULL: answered */
+	struct bread_stream_spec spec; /* no framing: the id is the answer */
+	char id[BREAD_RUN_ID_MAX];
+};
+
+static void reply_id(struct bread_request *req, const char *id)
+{
+	struct bread_str location = bread_request_printf(req, "Location: /runs/%s\r\n", id);
+
+	bread_reply(req, 202, "application/json", location,
+		bread_request_printf(req, "{\"runId\":\"%s\"}", id));
+}
+
+static void on_stored(void *arg)
+{
+	struct submission *s = arg;
+	struct bread_request *req = s->req;
+
+	s->req = NULL;
+	if (req && s->spec.framing)
+		bread_reply_stream(req, &s->spec);
+	else if (req)
+		reply_id(req, s->id);
+}
+
+static void refuse_outcome(struct submission *s, const struct bread_outcome *o)
+{
+	struct bread_err err = { .code = BREAD_E_CONFLICT };
+
+	if (brd_ingress_is(o->error_code, "DRAINING"))
+		err.code = BREAD_E_BUSY;
+	brd_ingress_copy(err.name, sizeof(err.name), o->error_code);
+	brd_ingress_copy(err.text, sizeof(err.text), o->error_message);
+	brd_ingress_copy(err.context, sizeof(err.context), o->error_context);
+	if (s->spec.framing)
+		brd_ingress_refuse(s->req, s->spec.framing, &err);
+	else
+		bread_reply_error(s->req, &err);
+}
+
+static void on_outcome(const struct bread_outcome *o, void *arg)
+{
+	struct submission *s = arg;
+
+	if (s->req && o->error_code.n)
+		refuse_outcome(s, o);
+	else
+		on_stored(s);
+	free(s);
+}
+
+/* BREAD_OK; or the refusal in *err, and the request is still to be answered. */
+static int begin(struct bread_request *req, struct bread_run_request *r,
+	const struct bread_stream_spec *spec, struct bread_err *err)
+{
+	struct submission *s = calloc(1, sizeof(*s));
+	int code;
+
+	if (!s)
+		abort();
+	s->req = req;
+	s->spec = *spec;
+	r->on_stored = on_stored;
+	r->on_end = on_outcome;
+	r->arg = s;
+	code = bread_run(bread_request_instance(req), r, s->id, err);
+	s->spec.run_id = brd_ingress_str(s->id);
+	if (code)
+		free(s);
+	return code;
+}
+
+/* ---- a stream as the answer ---- */
+
+/* Whether its session is free is known only when the run is on record, and so is the status. */
+static int begin_stream(struct bread_request *req, struct bread_run_request *r,
+	struct bread_stream_spec *spec, struct bread_err *err)
+{
+	char id[BREAD_RUN_ID_MAX];
+	int code;
+
+	if (r->session_id.n && r->if_busy == BREAD_BUSY_REJECT)
+		return begin(req, r, spec, err);
+	code = bread_run(bread_request_instance(req), r, id, err);
+	if (code)
+		return code;
+	spec->run_id = brd_ingress_str(id);
+	bread_reply_stream(req, spec);
+	return BREAD_OK;
+}
+
 static void run(struct bread_request *req, void *arg)
 {
-	const struct bread_framing *f = brd_ingress_framing(req, arg);
+	struct bread_stream_spec spec = { .framing = brd_ingress_framing(req, arg),
+		.own = 1,
+		.until_idle = 1,
+		.exact = brd_ingress_asked(req, "exact"),
+		.full = brd_ingress_asked(req, "full") };
 	struct bread_json *body;
-	struct bread_stream_spec spec = { .framing = f, .own = 1, .until_idle = 1 };
-	char id[BREAD_RUN_ID_MAX];
 	struct bread_run_request r;
 	struct bread_err err = { 0 };
 
@@ -141,81 +238,30 @@ static void run(struct bread_request *req, void *arg)
 		return;
 	if (bread_json_type(body, "") == BREAD_JSON_NULL) {
 		bread_json_free(body);
-		bread_reply_error(req, &err); /* 500, as the original has it */
+		bread_reply_error(req, &err); /* as upstream has it */
 		return;
 	}
 	fill_request(&r, req, body);
-	if (bread_run(bread_request_instance(req), &r, id, &err)) {
-		bread_json_free(body);
-		brd_ingress_refuse(req, f, &err);
-		return;
-	}
+	if (begin_stream(req, &r, &spec, &err))
+		brd_ingress_refuse(req, spec.framing, &err);
 	bread_json_free(body);
-	spec.run_id = brd_ingress_str(id);
-	spec.exact = brd_ingress_asked(req, "exact");
-	spec.full = brd_ingress_asked(req, "full");
-	bread_reply_stream(req, &spec);
 }
 
 /* ---- the id as the answer ---- */
 
-/* Lives until the run has ended; the request is answered long before. */
-struct submission {
-	struct bread_request *req; /* NULL: answered */
-	char id[BREAD_RUN_ID_MAX];
-};
-
-static void accepted(void *arg)
-{
-	struct submission *s = arg;
-	struct bread_request *req = s->req;
-	struct bread_str location;
-
-	if (!req)
-		return;
-	s->req = NULL;
-	location = bread_request_printf(req, "Location: /runs/%s\r\n", s->id);
-	bread_reply(req, 202, "application/json", location,
-		bread_request_printf(req, "{\"runId\":\"%s\"}", s->id));
-}
-
-static void on_outcome(const struct bread_outcome *o, void *arg)
-{
-	struct submission *s = arg;
-	struct bread_err err = { .code = BREAD_E_CONFLICT };
-
-	if (s->req && o->error_code.n) {
-		brd_ingress_copy(err.name, sizeof(err.name), o->error_code);
-		brd_ingress_copy(err.text, sizeof(err.text), o->error_message);
-		bread_reply_error(s->req, &err);
-	} else {
-		accepted(s);
-	}
-	free(s);
-}
-
 static void submit(struct bread_request *req, void *arg)
 {
-	struct submission *s;
+	const struct bread_stream_spec no_stream = { 0 };
 	struct bread_run_request r;
 	struct bread_json *body;
 	struct bread_err err;
-	int refused;
 
 	if (!read_body(req, &body))
 		return;
-	s = brd_ingress_alloc(sizeof(*s));
 	fill_request(&r, req, body);
-	r.on_stored = accepted;
-	r.on_end = on_outcome;
-	r.arg = s;
-	s->req = req;
-	refused = bread_run(bread_request_instance(req), &r, s->id, &err);
-	bread_json_free(body);
-	if (refused) {
-		free(s);
+	if (begin(req, &r, &no_stream, &err))
 		bread_reply_error(req, &err);
-	}
+	bread_json_free(body);
 }
 
 void brd_ingress_mount_run(struct ingress *in)
