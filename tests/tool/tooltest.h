@@ -27,25 +27,37 @@ static inline void on_called_partial(struct bread_tool_call *call, struct bread_
 	brd_buf_addc(b, '\n');
 }
 
-/* def: the tool's file as JSON. Turns the loop until the call has ended. */
+/* Starts a call of c->tool. */
+static inline void begin_call(struct called *c, struct loop *l, const char *args)
+{
+	c->call = (struct bread_tool_call){ .args = brd_str(args),
+		.run_id = BRD_STR("run-1"),
+		.loop = l,
+		.on_partial = on_called_partial,
+		.arg = &c->partials };
+	c->ended = false;
+	brd_buf_init(&c->partials, BUF_NO_LIMIT);
+	bread_op_init(&c->call.op, l, on_called, c);
+	brd_tool_start(c->tool, &c->call);
+}
+
+static inline void await_call(struct called *c, struct loop *l)
+{
+	while (!c->ended)
+		brd_loop_turn(l, 1000);
+}
+
+/* A whole call. def: the tool's file as JSON. */
 static inline void call_tool(struct called *c, struct loop *l, const char *def, const char *args)
 {
 	struct arena a = { 0 };
 	struct bread_err err = { 0 };
 	struct jval v;
 
-	*c = (struct called){ .call = { .args = brd_str(args),
-				      .run_id = BRD_STR("run-1"),
-				      .loop = l,
-				      .on_partial = on_called_partial } };
-	c->call.arg = &c->partials;
-	brd_buf_init(&c->partials, BUF_NO_LIMIT);
 	assert_int_equal(brd_json_parse(&a, brd_str(def), 0, &v, NULL), 0);
 	assert_int_equal(brd_tool_open(&c->tool, v, NULL, &err), 0);
-	bread_op_init(&c->call.op, l, on_called, c);
-	brd_tool_start(c->tool, &c->call);
-	while (!c->ended)
-		brd_loop_turn(l, 1000);
+	begin_call(c, l, args);
+	await_call(c, l);
 	brd_arena_fini(&a);
 }
 
