@@ -373,16 +373,6 @@ struct bread_str brd_mstream_call_id(const struct mstream *s, int at)
 	return at < 0 ? (struct bread_str){ 0 } : brd_buf_str(&s->blocks[at].id);
 }
 
-bool brd_mstream_call_known(const struct mstream *s, int at)
-{
-	return brd_mstream_call_id(s, at).n > 0;
-}
-
-struct bread_str brd_mstream_text(const struct mstream *s, int at)
-{
-	return at < 0 ? (struct bread_str){ 0 } : brd_buf_str(&s->blocks[at].text);
-}
-
 static void finish(struct mstream *s, enum bread_stop reason)
 {
 	struct bread_event ev = { .kind = BREAD_EV_DONE,

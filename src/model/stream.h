@@ -66,9 +66,7 @@ void brd_mstream_file(struct mstream *s, struct bread_str media_type, struct bre
 void brd_mstream_call_whole(
 	struct mstream *s, struct bread_str id, struct bread_str name, struct bread_str args);
 
-bool brd_mstream_call_known(const struct mstream *s, int block); /* has an id */
-struct bread_str brd_mstream_call_id(const struct mstream *s, int block);
-struct bread_str brd_mstream_text(const struct mstream *s, int block); /* so far */
+struct bread_str brd_mstream_call_id(const struct mstream *s, int block); /* empty: not known */
 
 /* Ends open blocks, then the stream. STOP becomes TOOL_USE when there were calls. */
 void brd_mstream_done(struct mstream *s, enum bread_stop reason);

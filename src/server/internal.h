@@ -128,7 +128,6 @@ bool brd_host_loopback(struct bread_str host); /* with or without a port */
 /* request.c */
 void brd_request_serve(struct http_req *http, void *arg);     /* arg: struct shard */
 void brd_request_done(struct bread_request *req, int status); /* counts, frees */
-int brd_error_status(const struct bread_err *err);
 
 /* viewer.c */
 void brd_viewers_close(struct shard *sh);

@@ -185,7 +185,7 @@ static const struct {
 	{ "INTERNAL_ERROR", 500 },
 };
 
-int brd_error_status(const struct bread_err *err)
+static int status_of(const struct bread_err *err)
 {
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
 		if (strcmp(named[i].name, err->name) == 0)
@@ -215,7 +215,7 @@ int brd_error_status(const struct bread_err *err)
 /* What has no code word is ours to know: a path, an SQL text. It is in the log. */
 void bread_reply_error(struct bread_request *req, const struct bread_err *err)
 {
-	int status = err->name[0] ? brd_error_status(err) : 500;
+	int status = err->name[0] ? status_of(err) : 500;
 	struct buf body;
 	struct jsonw w;
 
