@@ -127,7 +127,7 @@ static size_t begin(
 	bool wants_continue = h->expect_continue && rest.n == 0;
 
 	if (length > c->server->conf.max_body) {
-		/* who asked for a 100 sees it first, and then why not: bodies are refused alike */
+		/* who waits for a 100 gets it, as from other servers, and then the refusal */
 		if (!h->expect_continue || say_continue(c))
 			brd_conn_refuse(c, 413, "Request body too large");
 		return 0;
