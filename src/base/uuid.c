@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #define COUNTER_MOST 0xfffu
+#define NAME_MOST 128 /* bytes of an id or a name; UUID_MAX has room for it */
 
 static struct {
 	pthread_mutex_t lock;
@@ -102,7 +103,7 @@ static bool id_char(char c)
 
 bool brd_id_ok(struct bread_str id)
 {
-	if (id.n < 1 || id.n > 128)
+	if (id.n < 1 || id.n > NAME_MOST)
 		return false;
 	for (size_t i = 0; i < id.n; i++) {
 		if (!id_char(id.p[i]))
@@ -113,7 +114,7 @@ bool brd_id_ok(struct bread_str id)
 
 bool brd_name_ok(struct bread_str name)
 {
-	if (name.n == 0 || name.n > 128 || name.p[0] < 'a' || name.p[0] > 'z')
+	if (name.n == 0 || name.n > NAME_MOST || name.p[0] < 'a' || name.p[0] > 'z')
 		return false;
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
