@@ -2,7 +2,8 @@
 /* Blobs as files in a folder.
  *
  * A file is written under a name of its own, synced and then renamed, so that
- * what can be seen under a key is whole. The media type decides the extension,
+ * what can be seen under a key is whole; its name is synced, too, before a crumb
+ * may speak of it. The media type decides the extension,
  * for those who look into the folder. Files are written by workers. */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,6 +107,19 @@ static int write_file(const char *path, struct bread_str bytes)
 	return bad ? -1 : 0;
 }
 
+/* A new name survives a power cut once its folder is synced. */
+static int sync_folder(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int bad;
+
+	if (fd < 0)
+		return -1;
+	bad = fsync(fd) && errno != EINVAL; /* file systems that cannot */
+	close(fd);
+	return bad ? -1 : 0;
+}
+
 static int put_file(const struct blob_fs *fs, struct bread_blob_put *put, struct bread_err *err)
 {
 	char path[PATH_MAX], part[PATH_MAX], id[UUID_LEN + 1];
@@ -115,7 +129,7 @@ static int put_file(const struct blob_fs *fs, struct bread_blob_put *put, struct
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", fs->dir, put->key) >= sizeof(path) ||
 		(size_t)snprintf(part, sizeof(part), "%s/.%s.part", fs->dir, id) >= sizeof(part))
 		return brd_fail(err, BREAD_E_INVALID, WHERE, "the path of %s is too long", fs->dir);
-	if (write_file(part, put->bytes) || rename(part, path)) {
+	if (write_file(part, put->bytes) || rename(part, path) || sync_folder(fs->dir)) {
 		e = errno;
 		unlink(part);
 		return brd_fail(err, BREAD_E_UPSTREAM, WHERE,
