@@ -103,6 +103,7 @@ void bread_stop(struct bread *b, int64_t wait_ms)
 		return;
 	b->stopping = true;
 	b->env.draining = true;
+	brd_loop_turn(b->loops[0], 0); /* it is this thread's from here on */
 	turn_until(b, all_gone, wait_ms);
 	b->leaving = true;
 	brd_active_each(b, brd_run_leave);
