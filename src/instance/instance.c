@@ -179,18 +179,3 @@ bool brd_instance_filtered(const struct bread *b, struct bread_str crumb_type)
 
 	return t < CRUMB_TYPES && b->env.filtered[t];
 }
-
-bool brd_instance_draining(const struct bread *b)
-{
-	return b->env.draining;
-}
-
-const char *brd_instance_transport(const struct bread *b)
-{
-	return brd_json_is(b->conf.transport, "stdout") ? "stdout" : "stream";
-}
-
-int64_t brd_instance_max_event(const struct bread *b)
-{
-	return brd_json_int_or(brd_json_get(b->conf.server, "maxEventBytes"), 1024 * 1024);
-}

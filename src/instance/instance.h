@@ -24,6 +24,3 @@ struct loop *brd_instance_loop(const struct bread *b, size_t i); /* 0: the drive
 struct hub *brd_instance_hub(const struct bread *b);
 struct bread_store *brd_instance_store(const struct bread *b);
 bool brd_instance_filtered(const struct bread *b, struct bread_str crumb_type); /* by crumbFilter */
-bool brd_instance_draining(const struct bread *b);
-const char *brd_instance_transport(const struct bread *b); /* "stream" */
-int64_t brd_instance_max_event(const struct bread *b);

@@ -35,7 +35,9 @@ static bool cut_delta(struct bread_str json, int64_t units, struct buf *out)
 			size_t bad = 1, n = brd_utf8_char(text.p + at, text.n - at, &bad);
 
 			units -= n == 4 ? 2 : 1;
-			at += n ? n : text.n - at >= 3 && text.p[at] == (char)0xed ? 3 : bad;
+			if (!n)
+				n = brd_utf8_surrogate(text.p + at, text.n - at) ? 3 : bad;
+			at += n;
 		}
 		if (at < text.n) {
 			brd_buf_addn(out, json.p, (size_t)(raw.p - json.p));

@@ -29,9 +29,8 @@ struct bread_str brd_replay_clean(struct bread_str text, struct arena *a)
 	for (size_t i = 0; i < text.n;) {
 		size_t bad = 1, len = brd_utf8_char(text.p + i, text.n - i, &bad);
 
-		if (!len && text.n - i >= 3 && (unsigned char)text.p[i] == 0xed &&
-			(unsigned char)text.p[i + 1] >= 0xa0) {
-			i += 3; /* a lone surrogate, as the JSON reader gives it */
+		if (!len && brd_utf8_surrogate(text.p + i, text.n - i)) {
+			i += 3;
 			continue;
 		}
 		memcpy(out + n, len ? text.p + i : "\xef\xbf\xbd", len ? len : 3);

@@ -155,7 +155,7 @@ static void add_whole(struct mstream *s, struct mblock *b, struct bread_str text
 /* 1: a high surrogate (three bytes, as the JSON reader gives them); 2: a low one. */
 static int surrogate(const unsigned char *p, size_t n)
 {
-	if (n < 3 || p[0] != 0xed || p[1] < 0xa0)
+	if (!brd_utf8_surrogate((const char *)p, n))
 		return 0;
 	return p[1] < 0xb0 ? 1 : 2;
 }
