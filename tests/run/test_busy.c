@@ -117,6 +117,20 @@ static void until(struct pair *p, const unsigned *n)
 	}
 }
 
+static void until_stored(struct pair *p, const char *run)
+{
+	for (bool stored = false; !stored;) {
+		struct bread_read r = { .kind = BREAD_READ_RUN, .key = brd_str(run) };
+
+		bread_op_init(&r.op, bread_here(p->b[0]), NULL, NULL);
+		bread_read(p->b[0], &r);
+		while (bread_op_running(&r.op))
+			turn_both(p);
+		stored = r.count;
+		bread_read_fini(&r);
+	}
+}
+
 static void of_two_that_begin_at_once_one_wins(void **state)
 {
 	struct pair p;
@@ -151,11 +165,8 @@ static void queued_runs_of_two_processes_come_one_after_the_other(void **state)
 	pair_open(&p);
 	orders = 0;
 	for (int i = 0; i < 6; i++) {
-		int64_t end = brd_clock_mono() + 15; /* the row is there, so the order is known */
-
 		ask(p.b[i % 2], "\"slow\"", BREAD_BUSY_QUEUE, &t[i]);
-		while (brd_clock_mono() < end)
-			turn_both(&p);
+		until_stored(&p, t[i].id); /* so that the order is known */
 	}
 	for (int i = 0; i < 6; i++)
 		until(&p, &t[i].count);
