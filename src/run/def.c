@@ -266,6 +266,15 @@ static struct retry_def to_retry(const struct retry_conf *c)
 	return (struct retry_def){ c->attempts, c->backoff_ms, c->multiplier };
 }
 
+int64_t brd_retry_ms(const struct retry_def *d, int64_t attempts)
+{
+	double most = 3600 * 1000, ms = (double)d->backoff_ms;
+
+	for (int64_t i = 1; i < attempts && ms < most; i++)
+		ms *= d->multiplier;
+	return (int64_t)((ms < most ? ms : most) + 0.5);
+}
+
 static int compile(struct schema **ret, struct bread_str *text, struct jval v, const char *what,
 	struct bread_err *err)
 {
@@ -349,9 +358,10 @@ static int add_human(struct agent_def *d, struct jval v, struct bread_err *err)
 	t->human = true;
 	t->name = brd_arena_strz(&d->arena, brd_str(c.name));
 	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "human_%s", c.name));
-	t->description = c.description ? c.description :
-					 brd_arena_strz(&d->arena,
-						 brd_arena_printf(&d->arena, "Ask a human: %s", c.name));
+	t->description = c.description;
+	if (!t->description)
+		t->description = brd_arena_strz(
+			&d->arena, brd_arena_printf(&d->arena, "Ask a human: %s", c.name));
 	snprintf(what, sizeof(what), "the schema of human tool \"%s\"", c.name);
 	r = compile(&t->schema, &t->schema_text, c.schema, what, err);
 	if (r)

@@ -20,6 +20,9 @@ struct retry_def {
 	double multiplier;
 };
 
+/* The wait behind that many attempts: an hour at most. */
+int64_t brd_retry_ms(const struct retry_def *d, int64_t attempts);
+
 struct tool_def {
 	char *name, *leaf; /* "add", "tool_add": what the model sees */
 	char *description;
@@ -55,14 +58,15 @@ struct agent_def {
 };
 
 /* Parses a definition. One reference for the caller. */
-int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
-        struct bread_err *err);
+int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json,
+	const char *dir, struct bread_err *err);
 struct agent_def *brd_agent_def_ref(struct agent_def *d);
 void brd_agent_def_unref(struct agent_def *d); /* NULL, too */
 
 /* A copy of d with a tool written in C beside its own (definitions never change). */
-int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
-        const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err);
+int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d,
+	const char *name, const char *description, struct bread_str schema, bread_tool_fn *fn,
+	void *arg, struct bread_err *err);
 
 /* The tool behind a leaf name; NULL: there is none. */
 struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str leaf);

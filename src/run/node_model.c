@@ -249,15 +249,6 @@ void brd_model_void(struct run *r, unsigned attempt, struct bread_str reason)
 	brd_choke_emit(r, &d);
 }
 
-static int64_t backoff_ms(const struct retry_def *d, unsigned attempt)
-{
-	double ms = (double)d->backoff_ms;
-
-	for (unsigned i = 1; i < attempt; i++)
-		ms *= d->multiplier;
-	return ms > 3600e3 ? 3600 * 1000 : (int64_t)(ms + 0.5);
-}
-
 static void try_again(struct model_node *m)
 {
 	struct run *r = m->node.run;
@@ -265,7 +256,7 @@ static void try_again(struct model_node *m)
 	if (m->emitted)
 		brd_model_void(r, m->attempt, m->fault.code);
 	brd_model_parts_clear(m);
-	brd_timer_start(&m->backoff, r->loop, backoff_ms(&r->def->retry, m->attempt), on_backoff);
+	brd_timer_start(&m->backoff, r->loop, brd_retry_ms(&r->def->retry, m->attempt), on_backoff);
 }
 
 void brd_model_settle(struct model_node *m)

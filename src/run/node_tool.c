@@ -210,12 +210,8 @@ static void on_backoff(struct timer *timer)
 
 static void try_again(struct tool_node *t)
 {
-	const struct retry_def *d = &t->tool->retry;
-	double ms = (double)d->backoff_ms;
-
-	for (unsigned i = 1; i < t->attempt; i++)
-		ms *= d->multiplier;
-	brd_timer_start(&t->backoff, t->node.run->loop, (int64_t)ms, on_backoff);
+	brd_timer_start(&t->backoff, t->node.run->loop,
+		brd_retry_ms(&t->tool->retry, t->attempt), on_backoff);
 }
 
 static void on_end(struct bread_op *op)
