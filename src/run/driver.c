@@ -380,6 +380,7 @@ void brd_run_free(struct run *r)
 	brd_agent_def_unref(r->def);
 	brd_buf_fini(&r->text);
 	brd_buf_fini(&r->files_json);
+	brd_buf_fini(&r->output_json);
 	brd_timer_stop(&r->again);
 	brd_arena_fini(&r->arena);
 	free(r);

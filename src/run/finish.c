@@ -40,11 +40,12 @@ static void count(struct run *r, _Atomic uint64_t *ended)
 	atomic_fetch_add_explicit(&c->output_tokens, r->usage.output, memory_order_relaxed);
 }
 
-void brd_run_complete(struct run *r, struct bread_str output)
+void brd_run_complete(struct run *r, struct buf *output)
 {
 	struct crumb_draft d;
 
-	r->output = brd_arena_copy(&r->arena, output);
+	r->output_json = *output;
+	r->output = brd_buf_str(&r->output_json);
 	if (r->files_json.len)
 		r->files = brd_arena_printf(
 			&r->arena, "[%.*s]", (int)r->files_json.len, r->files_json.data);

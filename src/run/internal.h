@@ -58,7 +58,7 @@ void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_r
         void (*done)(void *arg, struct run *r), void *arg);
 
 /* ---- finish.c ---- */
-void brd_run_complete(struct run *r, struct bread_str output);        /* output: JSON */
+void brd_run_complete(struct run *r, struct buf *output); /* output: JSON; it is taken */
 void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled); /* e is copied */
 void brd_run_suspend(struct run *r); /* waits for humans only: everything is stored, and it leaves memory */
 struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message); /* with {"agentId"} */
@@ -97,7 +97,8 @@ void brd_history_input(struct buf *out, struct bread_str input);
 int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
 void brd_history_own_input(struct run *r); /* appends this run's user message */
 void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a);
-/* This run's turns that are not in the session yet. */
+/* Stores this run's turns that are not in the session yet, and forgets what they said: the run
+ * stops here. */
 enum history_mode {
 	HISTORY_ENDED,
 	HISTORY_CANCELLED, /* what was said so far, and an error for each missing result */
@@ -113,10 +114,10 @@ extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node, brd_
 /* One assistant message: a model's stream taken in. */
 struct model_part {
 	struct bread_part part;
-	struct buf text;  /* while it is open: what came so far */
-	bool ended;       /* a call runs only if it was */
-	bool announced;   /* tool:input:start was emitted */
-	bool bad;         /* a call whose arguments are no JSON object */
+	struct buf text; /* what came so far; part.text is this, once it has ended */
+	bool ended;      /* a call runs only if it was */
+	bool announced;  /* tool:input:start was emitted */
+	bool bad;        /* a call whose arguments are no JSON object */
 };
 
 /* A call of the turn that ended with the message: its part, and the node that answers it. */
@@ -157,7 +158,7 @@ struct model_node {
 
 /* model_events.c: takes an event of the stream in, and emits its crumbs. */
 void brd_model_event(struct model_node *m, const struct bread_event *ev);
-void brd_model_parts_clear(struct model_node *m); /* of a broken attempt */
+void brd_model_parts_clear(struct model_node *m); /* of a broken attempt, or stored for good */
 struct model_part *brd_model_part_new(struct model_node *m, unsigned index, enum bread_part_kind kind);
 /* model_file.c */
 void brd_model_file(struct model_node *m, const struct bread_event *ev);

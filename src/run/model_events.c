@@ -2,9 +2,9 @@
 /* The events of a model's stream: each joins the message that is being made, and
  * becomes the crumbs that viewers see.
  *
- * Parts stand in the order of their starts. A part's text grows in a buf while
- * it is open and moves to the node's arena when it ends; what is open when an
- * attempt breaks is kept until the run decides what to do with it. */
+ * Parts stand in the order of their starts. A part's text stays in the buf that it
+ * grew in, as it may be long; what is open when an attempt breaks is kept until the
+ * run decides what to do with it. */
 #include "base/err.h"
 #include "run/internal.h"
 
@@ -55,12 +55,10 @@ void brd_model_parts_clear(struct model_node *m)
 
 static void part_end(struct model_node *m, struct model_part *p, const struct bread_event *ev)
 {
-	p->part.text = brd_arena_copy(&m->arena, brd_buf_str(&p->text));
+	p->part.text = brd_buf_str(&p->text);
 	p->part.signature = brd_arena_copy(&m->arena, ev->signature);
 	p->part.redacted = ev->redacted;
 	p->ended = true;
-	brd_buf_fini(&p->text);
-	brd_buf_init(&p->text, BUF_NO_LIMIT);
 }
 
 static void on_text(struct model_node *m, const struct bread_event *ev, enum crumb_type t)
@@ -140,13 +138,11 @@ static void on_text_end(struct model_node *m, const struct bread_event *ev)
 
 static void on_error(struct model_node *m, const struct bread_event *ev)
 {
-	struct run *r = m->node.run;
-	char code[64];
-	size_t n = ev->code.n < sizeof(code) ? ev->code.n : 0;
+	struct run_error e = brd_run_error(m->node.run, "AGENT_ERROR", ev->text);
 
-	memcpy(code, n ? ev->code.p : "AGENT_ERROR", n ? n : 11);
-	code[n ? n : 11] = 0;
-	brd_model_fault(m, brd_run_error(r, code, brd_arena_copy(&r->arena, ev->text)));
+	if (ev->code.n && ev->code.n < 64)
+		e.code = ev->code;
+	brd_model_fault(m, e);
 }
 
 /* A model that does not stop is stopped: what it sends is kept until it has ended. */

@@ -83,8 +83,8 @@ static void on_put(struct bread_op *op)
 	if (op->code == BREAD_OK && !r->cancelled && !r->lost)
 		announce(m);
 	else if (op->code != BREAD_OK)
-		brd_model_fault(m, brd_run_error(r, "AGENT_ERROR",
-					   brd_arena_copy(&r->arena, brd_str(op->err.text))));
+		brd_model_fault(m, brd_run_error(r, "AGENT_ERROR", brd_str(op->err.text)));
+	brd_buf_fini(&m->put_bytes);
 	let_go(m);
 	if (!m->call_running && !m->put_running)
 		brd_model_settle(m);
@@ -123,11 +123,11 @@ void brd_model_file(struct model_node *m, const struct bread_event *ev)
 	p->part.text = brd_arena_copy(&m->arena, ev->text);
 	p->part.media_type = brd_arena_copy(&m->arena, ev->media_type);
 	p->ended = true;
-	brd_buf_fini(&m->put_bytes);
 	brd_buf_init(&m->put_bytes, BUF_NO_LIMIT);
 	if (!brd_base64_decode(&m->put_bytes, ev->text)) {
 		brd_model_fault(m, brd_run_error(r, "AGENT_ERROR",
 					   BRD_STR("the model sent a file that is not base64")));
+		brd_buf_fini(&m->put_bytes);
 		return;
 	}
 	if (!m->held.next)

@@ -102,7 +102,8 @@ static enum flow stopped(struct node *n)
 	return fail(n, e, !r->timed_out);
 }
 
-/* The text of all steps, in the form that the agent's definition asks for. */
+/* The text of all steps, in the form that the agent's definition asks for. It may be long: each
+ * copy of it goes before the next one is made. */
 static enum flow complete(struct node *n, const struct model_node *last)
 {
 	struct run *r = n->run;
@@ -110,6 +111,7 @@ static enum flow complete(struct node *n, const struct model_node *last)
 	const char *why = "the format failed";
 	bool ok = true;
 
+	brd_history_store(r, HISTORY_ENDED);
 	brd_buf_init(&out, BUF_NO_LIMIT);
 	if (last->structured)
 		brd_buf_add(&out, brd_buf_str(&r->text));
@@ -118,14 +120,12 @@ static enum flow complete(struct node *n, const struct model_node *last)
 			r->env->arg, r->def->format_name, brd_buf_str(&r->text), &out, &why);
 	else
 		brd_json_quote(&out, brd_buf_str(&r->text));
+	brd_buf_fini(&r->text);
 	if (!ok) {
 		brd_buf_fini(&out);
-		brd_history_store(r, HISTORY_ENDED);
 		return fail(n, brd_run_error(r, "AGENT_ERROR", brd_str(why)), false);
 	}
-	brd_history_store(r, HISTORY_ENDED);
-	brd_run_complete(r, brd_buf_str(&out));
-	brd_buf_fini(&out);
+	brd_run_complete(r, &out);
 	return brd_node_end(n, END_OK);
 }
 

@@ -155,7 +155,8 @@ struct run {
 
 	/* the end */
 	enum bread_run_status status;
-	struct bread_str output, files; /* JSON */
+	struct bread_str output, files; /* JSON; output lies in output_json */
+	struct buf output_json;
 	struct run_error error;
 	struct buf text;                /* of all steps */
 	struct buf files_json;
