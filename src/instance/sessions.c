@@ -33,16 +33,21 @@ static struct deleting *deleting_new(struct bread *b, struct bread_op *op)
 	return d;
 }
 
+static void end(struct deleting *d, const struct bread_op *op)
+{
+	bread_op_end(d->op, op->code, &op->err);
+	bread_read_fini(&d->read);
+	brd_arena_fini(&d->arena);
+	free(d);
+}
+
 static void on_deleted(struct bread_op *op)
 {
 	struct deleting *d = op->arg;
 
 	if (d->ret_deleted)
 		*d->ret_deleted = d->rec.affected;
-	bread_op_end(d->op, op->code, &op->err);
-	bread_read_fini(&d->read);
-	brd_arena_fini(&d->arena);
-	free(d);
+	end(d, op);
 }
 
 static void commit(struct deleting *d)
@@ -82,7 +87,11 @@ static void on_active(struct bread_op *op)
 {
 	struct deleting *d = op->arg;
 
-	if (op->code != BREAD_OK || d->read.count == 0 || d->looks >= LOOKS_MAX) {
+	if (op->code != BREAD_OK) {
+		end(d, op); /* its runs are not known: nothing is deleted under them */
+		return;
+	}
+	if (d->read.count == 0 || d->looks >= LOOKS_MAX) {
 		commit(d);
 		return;
 	}
@@ -98,6 +107,7 @@ static void look(struct deleting *d)
 	memset(&d->read, 0, sizeof(d->read));
 	d->read.kind = BREAD_READ_ACTIVE;
 	d->read.key = d->id;
+	d->read.limit = SIZE_MAX / 2;
 	bread_op_init(&d->read.op, d->loop, on_active, d);
 	brd_store_read(d->b->store, &d->read);
 }
