@@ -77,8 +77,7 @@ int brd_instance_look(struct bread *b, struct bread_err *err)
 	return r;
 }
 
-/* Turns loop 0 here until the condition holds or the time is over; the others have their threads.
- */
+/* Turns loop 0 here until the condition holds or the time is over; the others' threads turn them. */
 static void turn_until(struct bread *b, bool (*done)(struct bread *b), int64_t wait_ms)
 {
 	int64_t end = brd_clock_mono() + wait_ms;
@@ -120,6 +119,7 @@ void bread_free(struct bread *b)
 	brd_loops_join(b);
 	brd_subscriptions_end(b);
 	brd_loops_settle(b, 5000);
+	brd_owner_free(b);
 	brd_loops_close(b);
 	brd_instance_close_parts(b);
 	brd_registry_fini(b);

@@ -11,11 +11,6 @@
 #include "instance/instance.h"
 #include "run/run.h"
 
-struct store_conf {
-	char *type;
-	struct jval options;
-};
-
 struct instance_conf {
 	struct jval store, transport, blob, providers, crumb_filter, pipelines;
 	struct jval server, ingress, entrypoints, log; /* for those who stand above */
@@ -23,7 +18,7 @@ struct instance_conf {
 		int64_t max;
 	} concurrency;
 	struct {
-		int64_t run_ms, tool_ms, first_byte_ms, silence_ms, event_bytes;
+		int64_t run_ms, tool_ms, first_byte_ms, silence_ms;
 	} limits;
 };
 
@@ -82,11 +77,10 @@ struct bread {
 	pthread_mutex_t lock; /* of what follows */
 	struct list agents, providers, formats, listeners, subscriptions;
 	struct map active, sessions; /* run id, session id -> struct active */
-	size_t active_count, starting;
+	size_t active_count;
 
 	struct timer heartbeat;
-	struct bread_op owner_op; /* see owner.c */
-	struct owner *owner_state;
+	struct owner *owner_state; /* see owner.c */
 };
 
 /* ---- registry.c ---- */
@@ -133,4 +127,5 @@ void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
 
 /* ---- owner.c: who is alive, whose runs are taken up ---- */
 int brd_owner_open(struct bread *b, struct bread_err *err);
-void brd_owner_close(struct bread *b);
+void brd_owner_close(struct bread *b); /* it is said to be gone, and does nothing more */
+void brd_owner_free(struct bread *b);  /* once no operation is under way */

@@ -7,6 +7,7 @@
  * seconds, and at start, the runs of dead owners are taken up here; so are runs
  * that name this very instance and are not live in it (their store had failed).
  * Wishes to cancel that other processes wrote into rows are looked for, too. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,10 +104,16 @@ static void renew(struct owner *o)
 
 /* ---- taking up ---- */
 
+/* A process of another user may not be signalled: it is alive, too. */
+static bool process_alive(int64_t pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}
+
 static bool alive(const struct owner *o, const struct bread_owner_row *row)
 {
 	if (brd_str_is(row->place, o->place))
-		return kill((pid_t)row->pid, 0) == 0 && started_at(row->pid) == row->pid_started;
+		return process_alive(row->pid) && started_at(row->pid) == row->pid_started;
 	return row->lease_until > brd_clock_wall();
 }
 
@@ -253,9 +260,8 @@ void brd_owner_close(struct bread *b)
 {
 	struct owner *o = b->owner_state;
 
-	if (!o)
+	if (!o || o->closing)
 		return;
-	b->owner_state = NULL;
 	o->closing = true;
 	brd_timer_stop(&o->timer);
 	if (turn_until_idle(o, 5000)) {
@@ -268,7 +274,16 @@ void brd_owner_close(struct bread *b)
 		brd_store_commit(b->store, &o->tx);
 		turn_until_idle(o, 5000);
 	}
+}
+
+void brd_owner_free(struct bread *b)
+{
+	struct owner *o = b->owner_state;
+
+	if (!o)
+		return;
 	bread_read_fini(&o->owners);
 	bread_read_fini(&o->runs);
 	free(o);
+	b->owner_state = NULL;
 }
