@@ -184,8 +184,8 @@ struct errand {
 	struct post post;
 	struct bread *b;
 	void (*fn)(struct run *r);
-	void (*missed)(
-		struct bread *b, struct bread_str run_id); /* it has gone meanwhile; or NULL */
+	/* It has gone meanwhile. NULL: nobody wants to know. */
+	void (*missed)(struct bread *b, struct bread_str run_id);
 	char id[UUID_MAX];
 };
 

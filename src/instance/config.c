@@ -143,8 +143,7 @@ int bread_configure(struct bread *b, struct bread_str json, struct bread_err *er
 		&b->arena, err);
 }
 
-/* "sqlite", or {"type":"sqlite","path":"./x.db",…}: the word and where it is. */
-/* What else the object says: the options of the part itself. */
+/* What an object says beside its type and path: the options of the part itself. */
 static struct bread_str other_keys(struct jval v, struct arena *a)
 {
 	struct buf b;
@@ -166,6 +165,7 @@ static struct bread_str other_keys(struct jval v, struct arena *a)
 	return text;
 }
 
+/* "sqlite", or {"type":"sqlite","path":"./x.db",…}: the word and where it is. */
 static bool typed(struct jval v, struct arena *a, struct bread_str *word, struct bread_str *url,
 	struct bread_str *options)
 {

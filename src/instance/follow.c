@@ -128,8 +128,8 @@ static void on_cursor(struct cursor *c)
 	if (f->phase == PAUSED && f->known && !f->question) {
 		brd_timer_stop(&f->timer);
 		f->phase = LIVE;
-		if (f->text ||
-			f->reasoning) /* they are passed over in the log, or on the way from it */
+		/* what is had of a window is passed over in the log, or on the way from it */
+		if (f->text || f->reasoning)
 			ask_page(f);
 	}
 	if (f->phase == LIVE)

@@ -12,6 +12,8 @@ static void say_available(struct bread *b, struct bread_str id, struct bread_err
 	struct buf ctx;
 	size_t whole;
 
+	if (!err)
+		return;
 	brd_buf_init(&ctx, sizeof(err->context) - 3);
 	brd_buf_addz(&ctx, "{\"pipelineId\":");
 	brd_json_quote(&ctx, id);

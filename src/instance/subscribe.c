@@ -145,8 +145,8 @@ struct bread_subscription *bread_subscribe(
 	brd_list_push(&b->subscriptions, &s->link);
 	pthread_mutex_unlock(&b->lock);
 	s->follow = brd_follow_new(b, l, brd_str(s->run_id), &spec, on_ready, s);
-	brd_timer_start(
-		&s->first, l, 0, on_first); /* nobody is called back from inside this call */
+	/* nobody is called back from inside this call */
+	brd_timer_start(&s->first, l, 0, on_first);
 	return s;
 }
 
