@@ -167,7 +167,6 @@ void brd_node_journal(struct node *n, int state, struct bread_str data)
 	struct run *r = n->run;
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_NODE);
 
-	r->wrote_nodes = true;
 	rec->node = (struct bread_node_row){
 		.run_id = r->base.run_id,
 		.name = brd_str(n->name),

@@ -100,7 +100,6 @@ static size_t load_nodes(struct run *r, const struct bread_read *nodes)
 		n = brd_node_child(r->root, ops, "%.*s", BRD_ARG(row->name));
 		ops->load(n, row->state, data);
 	}
-	r->wrote_nodes = nodes->count > 0;
 	return before;
 }
 

@@ -121,7 +121,6 @@ struct run {
 	bool left;           /* it was lost, and goes on elsewhere */
 	bool fresh;          /* it began here: its row is made by the first transaction */
 	bool opening;        /* reads and writes that come before its first turn are under way */
-	bool wrote_nodes;
 	int calls;           /* callbacks and operations that still hold it */
 
 	/* the request */
