@@ -131,6 +131,17 @@ static void until_stored(struct pair *p, const char *run)
 	}
 }
 
+struct wish {
+	struct bread_op op;
+	enum bread_run_status status;
+	unsigned done;
+};
+
+static void on_wish(struct bread_op *op)
+{
+	((struct wish *)op->arg)->done++;
+}
+
 static void of_two_that_begin_at_once_one_wins(void **state)
 {
 	struct pair p;
@@ -140,18 +151,21 @@ static void of_two_that_begin_at_once_one_wins(void **state)
 	ask(p.b[0], "\"first\"", BREAD_BUSY_REJECT, &t[0]); /* makes the session */
 	until(&p, &t[0].count);
 	for (int round = 0; round < 20; round++) {
-		unsigned won = 0;
+		struct wish w = { 0 };
+		int won;
 
 		for (int i = 0; i < 2; i++)
-			assert_int_equal(ask(p.b[i], "\"slow\"", BREAD_BUSY_REJECT, &t[i]), 0);
-		for (int i = 0; i < 2; i++)
-			until(&p, &t[i].count);
-		for (int i = 0; i < 2; i++) {
-			won += t[i].status == BREAD_RUN_COMPLETED;
-			if (t[i].status != BREAD_RUN_COMPLETED)
-				assert_string_equal(t[i].error, "SESSION_BUSY");
-		}
-		assert_int_equal(won, 1);
+			assert_int_equal(ask(p.b[i], "\"wait\"", BREAD_BUSY_REJECT, &t[i]), 0);
+		while (!t[0].count && !t[1].count)
+			turn_both(&p);
+		won = t[0].count ? 1 : 0;
+		assert_string_equal(t[!won].error, "SESSION_BUSY");
+		until_stored(&p, t[won].id);
+		bread_op_init(&w.op, bread_here(p.b[won]), on_wish, &w);
+		bread_cancel(p.b[won], brd_str(t[won].id), &w.status, &w.op);
+		until(&p, &t[won].count);
+		until(&p, &w.done);
+		assert_int_equal(t[won].status, BREAD_RUN_CANCELLED);
 	}
 	pair_close(&p);
 }
@@ -243,17 +257,6 @@ static void an_interrupt_releases_a_question(void **state)
 	until_told(b, &t[2]);
 	assert_int_equal(t[2].status, BREAD_RUN_COMPLETED);
 	bread_free(b);
-}
-
-struct wish {
-	struct bread_op op;
-	enum bread_run_status status;
-	unsigned done;
-};
-
-static void on_wish(struct bread_op *op)
-{
-	((struct wish *)op->arg)->done++;
 }
 
 static void a_queued_run_can_be_cancelled(void **state)
