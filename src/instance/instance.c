@@ -77,7 +77,7 @@ int brd_instance_look(struct bread *b, struct bread_err *err)
 	return r;
 }
 
-/* Turns loop 0 here until the condition holds or the time is over; the others' threads turn them. */
+/* Turns loop 0 here until the condition holds or the time is over; the others have threads. */
 static void turn_until(struct bread *b, bool (*done)(struct bread *b), int64_t wait_ms)
 {
 	int64_t end = brd_clock_mono() + wait_ms;

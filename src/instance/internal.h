@@ -63,9 +63,9 @@ struct bread {
 	pthread_t *threads;
 	size_t loop_count, threads_started;
 	bool started, stopping;
-	_Atomic bool leaving; /* what comes to life leaves at once */
+	_Atomic bool leaving;      /* what comes to life leaves at once */
 	_Atomic size_t cancelling; /* wishes that are under way; see cancel.c */
-	bool alone; /* takes up no run of another owner */
+	bool alone;                /* takes up no run of another owner */
 
 	struct bread_store *store;
 	struct bread_blob *blob;
@@ -84,12 +84,14 @@ struct bread {
 };
 
 /* ---- registry.c ---- */
-struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id); /* one reference, or NULL */
+/* One reference; NULL: there is none. */
+struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id);
 void brd_registry_env(struct bread *b); /* gives runs their lookups */
 void brd_registry_fini(struct bread *b);
 
 /* ---- config.c ---- */
-int brd_instance_open_parts(struct bread *b, struct bread_err *err); /* store, blobs, providers, filter */
+/* Providers, blobs, the filter, last the store. */
+int brd_instance_open_parts(struct bread *b, struct bread_err *err);
 int brd_instance_open_store(struct bread *b, struct bread_err *err);
 void brd_instance_close_parts(struct bread *b);
 
@@ -122,7 +124,8 @@ size_t brd_active_count(struct bread *b);
 
 /* ---- cancel.c ---- */
 void brd_cancel_ask(struct bread *b, struct bread_str run_id); /* bread_cancel, for nobody */
-/* A run of ours was suspended: ends it if it was wished, or if the wish came into its row meanwhile. */
+/* A run of ours was suspended: ends it if that was wished, also if the wish came into its row
+ * meanwhile. */
 void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished);
 
 /* ---- owner.c: who is alive, whose runs are taken up ---- */

@@ -9,8 +9,7 @@
 
 static struct registered *find(struct bread *b, struct bread_str id)
 {
-	brd_list_each(l, &b->agents)
-	{
+	brd_list_each(l, &b->agents) {
 		struct registered *g = brd_list_of(l, struct registered, link);
 
 		if (brd_str_is(id, g->def->id))
@@ -159,8 +158,7 @@ void bread_agents(
 	struct bread_agent_info info;
 
 	pthread_mutex_lock(&b->lock);
-	brd_list_each(l, &b->agents)
-	{
+	brd_list_each(l, &b->agents) {
 		describe(brd_list_of(l, struct registered, link)->def, &info);
 		fn(&info, arg);
 	}
@@ -189,8 +187,7 @@ static struct bread_model *provider_of(void *arg, const char *name, struct buf *
 	struct bread_model *m = NULL;
 
 	pthread_mutex_lock(&b->lock);
-	brd_list_each(l, &b->providers)
-	{
+	brd_list_each(l, &b->providers) {
 		struct provider *p = brd_list_of(l, struct provider, link);
 
 		if (!m && !strcmp(p->name, name))
@@ -247,8 +244,7 @@ static bool format_of(
 	struct format *found = NULL;
 
 	pthread_mutex_lock(&b->lock);
-	brd_list_each(l, &b->formats)
-	{
+	brd_list_each(l, &b->formats) {
 		struct format *f = brd_list_of(l, struct format, link);
 
 		if (!found && !strcmp(f->name, name))
@@ -273,8 +269,7 @@ static void on_crumb(void *arg, const struct crumb *c)
 	if (brd_list_empty(&b->listeners))
 		return;
 	brd_crumb_view(c, &view);
-	brd_list_each(l, &b->listeners)
-	{
+	brd_list_each(l, &b->listeners) {
 		struct listener *li = brd_list_of(l, struct listener, link);
 
 		li->on_crumb(&view, li->arg);

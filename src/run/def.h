@@ -64,9 +64,9 @@ struct agent_def *brd_agent_def_ref(struct agent_def *d);
 void brd_agent_def_unref(struct agent_def *d); /* NULL, too */
 
 /* A copy of d with a tool written in C beside its own (definitions never change). */
-int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d,
-	const char *name, const char *description, struct bread_str schema, bread_tool_fn *fn,
-	void *arg, struct bread_err *err);
+int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
+	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
+	struct bread_err *err);
 
 /* The tool behind a leaf name; NULL: there is none. */
 struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str leaf);

@@ -219,8 +219,7 @@ void brd_run_drive(struct run *r)
 
 static void cancel_tree(struct node *n)
 {
-	brd_list_each(l, &n->children)
-	{
+	brd_list_each(l, &n->children) {
 		cancel_tree(brd_list_of(l, struct node, siblings));
 	}
 	if (n->end != END_NONE)
@@ -255,8 +254,7 @@ static void stop_leaves(struct node *n)
 {
 	if (!n)
 		return;
-	brd_list_each(l, &n->children)
-	{
+	brd_list_each(l, &n->children) {
 		stop_leaves(brd_list_of(l, struct node, siblings));
 	}
 	if (n->end == END_NONE && n->ops->cancel)
@@ -299,8 +297,7 @@ static bool tree_busy(const struct node *n)
 {
 	if (n->busy)
 		return true;
-	brd_list_each(l, &n->children)
-	{
+	brd_list_each(l, &n->children) {
 		if (tree_busy(brd_list_of(l, struct node, siblings)))
 			return true;
 	}

@@ -9,7 +9,7 @@
 
 /* The child of that name, made (and woken) if need be. */
 struct node *brd_node_child(struct node *parent, const struct node_ops *ops, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 struct node *brd_node_root(struct run *r, const struct node_ops *ops, const char *name);
 struct node *brd_node_find(const struct node *parent, const char *name);
 void brd_node_wake(struct node *n);
@@ -32,8 +32,8 @@ void brd_run_release(struct run *r); /* frees it when nobody holds it */
 void brd_run_free(struct run *r);
 
 /* ---- start.c ---- */
-struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def, struct bread_str id,
-        struct bread_str session_id);
+struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def,
+	struct bread_str id, struct bread_str session_id);
 void brd_run_go(struct run *r, int64_t spent_ms); /* the deadline is set, the tree is driven */
 /* Refused before anything was written: its caller is told, and it is gone. context: JSON, or "". */
 void brd_run_refuse(struct run *r, const char *code, const char *message, const char *context);
@@ -54,14 +54,16 @@ void brd_run_queue(struct run *r, struct bread_str session_tags, bool interrupt)
 /* Builds a run that this instance has claimed and just taken (row: as it was before) and drives it
  * on. head: its last number by now. done: once, before the first turn; NULL when it could not be
  * read. */
-void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row, int64_t head,
-        void (*done)(void *arg, struct run *r), void *arg);
+void brd_run_build(struct run_env *env, struct loop *l, const struct bread_run_row *row,
+	int64_t head, void (*done)(void *arg, struct run *r), void *arg);
 
 /* ---- finish.c ---- */
 void brd_run_complete(struct run *r, struct buf *output); /* output: JSON; it is taken */
 void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled); /* e is copied */
-void brd_run_suspend(struct run *r); /* waits for humans only: everything is stored, and it leaves memory */
-struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message); /* with {"agentId"} */
+/* It waits for humans only: everything is stored, and it leaves memory. */
+void brd_run_suspend(struct run *r);
+/* An error with {"agentId"}; it borrows the message. */
+struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message);
 
 /* ---- choke.c ---- */
 void brd_choke_begin(struct run *r, struct crumb_draft *d, enum crumb_type t);
@@ -83,11 +85,12 @@ struct run_tx {
 	struct list launches;
 };
 struct bread_rec *brd_tx_add(struct run *r, enum bread_rec_kind kind);
-struct bread_str brd_tx_copy(struct run *r, struct bread_str s); /* into the open transaction's memory */
-void brd_tx_hold(struct run *r, struct crumb *c);                /* until it is done */
+/* Into the open transaction's memory. */
+struct bread_str brd_tx_copy(struct run *r, struct bread_str s);
+void brd_tx_hold(struct run *r, struct crumb *c); /* until it is done */
 void brd_tx_submit(struct run *r);
 void brd_tx_free(struct run_tx *t);
-void brd_tx_abandon(struct run *r); /* one that waits to be tried again */
+void brd_tx_abandon(struct run *r);       /* one that waits to be tried again */
 size_t brd_tx_bytes(const struct run *r); /* not committed yet */
 
 /* ---- history.c: the session's messages ---- */
@@ -96,7 +99,8 @@ struct model_node;
 void brd_history_input(struct buf *out, struct bread_str input);
 int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
 void brd_history_own_input(struct run *r); /* appends this run's user message */
-void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a);
+void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req,
+	struct arena *a);
 /* Stores this run's turns that are not in the session yet, and forgets what they said: the run
  * stops here. */
 enum history_mode {
@@ -138,13 +142,13 @@ struct model_node {
 	struct bread_model_call call;
 	struct bread_model_request req;
 	bool call_running, put_running, paused;
-	bool structured; /* the answer is JSON, shown only as the output */
-	bool emitted;    /* something of this attempt was shown */
+	bool structured;          /* the answer is JSON, shown only as the output */
+	bool emitted;             /* something of this attempt was shown */
 	struct model_part *parts; /* in order of their starts: index is the place */
 	unsigned count, room;
-	unsigned *at;    /* from the stream's index to the place */
+	unsigned *at; /* from the stream's index to the place */
 	unsigned at_room;
-	size_t taken;    /* bytes of all attempts */
+	size_t taken;            /* bytes of all attempts */
 	struct turn_call *calls; /* once it has ended */
 	unsigned call_count;
 	enum bread_stop reason;
@@ -159,10 +163,11 @@ struct model_node {
 /* model_events.c: takes an event of the stream in, and emits its crumbs. */
 void brd_model_event(struct model_node *m, const struct bread_event *ev);
 void brd_model_parts_clear(struct model_node *m); /* of a broken attempt, or stored for good */
-struct model_part *brd_model_part_new(struct model_node *m, unsigned index, enum bread_part_kind kind);
-/* model_file.c */
+struct model_part *brd_model_part_new(
+	struct model_node *m, unsigned index, enum bread_part_kind kind);
+/* model_file.c: takes a file in; what comes until it is stored is copied behind it. */
 void brd_model_file(struct model_node *m, const struct bread_event *ev);
-void brd_model_hold(struct model_node *m, const struct bread_event *ev); /* copies it behind the file */
+void brd_model_hold(struct model_node *m, const struct bread_event *ev);
 void brd_model_held_clear(struct model_node *m);
 /* node_model.c */
 void brd_model_settle(struct model_node *m); /* all of the attempt is over: what now? */
@@ -176,10 +181,10 @@ const struct model_part *brd_model_call_at(const struct model_node *m, size_t i)
 struct tool_node {
 	struct node node;
 	struct arena arena;
-	struct tool_def *tool; /* NULL: there is none of that name */
+	struct tool_def *tool;          /* NULL: there is none of that name */
 	struct bread_str call_id, name; /* name: the leaf */
-	struct bread_str args;   /* a JSON object */
-	struct bread_part result; /* what the model is told, once it has ended */
+	struct bread_str args;          /* a JSON object */
+	struct bread_part result;       /* what the model is told, once it has ended */
 	struct bread_tool_call call;
 	bool bad_json;    /* the model sent no JSON object */
 	bool over;        /* the turn has more calls than may run */
@@ -196,7 +201,8 @@ void brd_tool_init(struct tool_node *t, const struct model_part *call, size_t at
 /* A call that cannot run (arguments that do not fit, a name nobody has) is settled
  * with an answer for the model: true. */
 bool brd_tool_refused(struct tool_node *t);
-void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_str json, bool failed);
+void brd_tool_answer(
+	struct tool_node *t, struct bread_str text, struct bread_str json, bool failed);
 enum flow brd_tool_ended(struct tool_node *t); /* its answer goes into the journal */
 
 /* A question to a human: a tool call whose answer comes from outside, perhaps days

@@ -76,9 +76,8 @@ bool brd_tool_refused(struct tool_node *t)
 			&t->arena, "NoSuchTool: there is no tool named '%.*s'.", BRD_ARG(t->name));
 	} else if (t->over) {
 		why = brd_arena_printf(&t->arena,
-			"TooManyCalls: at most %d tools are run in one turn; call %.*s again in "
-			"the "
-			"next.",
+			"TooManyCalls: at most %d tools are run in one turn; call %.*s again "
+			"in the next.",
 			TURN_CALLS_MAX, BRD_ARG(t->name));
 	} else if (t->bad_json) {
 		why = brd_arena_printf(&t->arena,
@@ -210,8 +209,8 @@ static void on_backoff(struct timer *timer)
 
 static void try_again(struct tool_node *t)
 {
-	brd_timer_start(&t->backoff, t->node.run->loop,
-		brd_retry_ms(&t->tool->retry, t->attempt), on_backoff);
+	brd_timer_start(&t->backoff, t->node.run->loop, brd_retry_ms(&t->tool->retry, t->attempt),
+		on_backoff);
 }
 
 static void on_end(struct bread_op *op)

@@ -108,8 +108,7 @@ static bool at_model(const struct run *r)
 {
 	const struct node *last = NULL;
 
-	brd_list_each(l, &r->root->children)
-	{
+	brd_list_each(l, &r->root->children) {
 		const struct node *n = brd_list_of(l, struct node, siblings);
 
 		if (n->ops != &brd_model_node && n->end == END_NONE)

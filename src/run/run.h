@@ -31,28 +31,33 @@ struct node;
 struct run_env {
 	struct bread_store *store;
 	struct hub *hub;
-	struct bread_blob *blob;    /* NULL: none is configured */
-	struct bread_str owner;     /* id of this instance */
-	bool filtered[CRUMB_TYPES]; /* by crumbFilter: kept from passive viewers */
-	int64_t run_ms;             /* longest time of a run */
-	int64_t tool_ms;            /* of a tool call */
+	struct bread_blob *blob;           /* NULL: none is configured */
+	struct bread_str owner;            /* id of this instance */
+	bool filtered[CRUMB_TYPES];        /* by crumbFilter: kept from passive viewers */
+	int64_t run_ms;                    /* longest time of a run */
+	int64_t tool_ms;                   /* of a tool call */
 	int64_t first_byte_ms, silence_ms; /* of a model's stream */
 	struct run_counts *counts;
 	_Atomic bool draining; /* runs stop at their next step boundary and stay in the store */
 
-	/* The provider of that name; NULL: none (ret_known gets the names there are, for the message). */
+	/* The provider of that name; NULL: none. ret_known gets the names there are, to be said. */
 	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);
-	/* A definition of that id and hash, if it is still registered (one reference); NULL: not. */
+	/* A definition of that id and hash, one reference; NULL: it is not registered any more. */
 	struct agent_def *(*definition)(void *arg, struct bread_str id, struct bread_str hash);
 	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
-	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error);
-	void (*interrupt)(void *arg, struct bread_str run_id); /* asks that run to end, wherever it is */
-	void (*on_crumb)(void *arg, const struct crumb *c); /* local listeners; NULL: there are none */
-	/* A run of the store is about to be worked on here: false, it is already. Then up, or unclaim. */
+	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out,
+		const char **ret_error);
+	/* Asks that run to end, wherever it is. */
+	void (*interrupt)(void *arg, struct bread_str run_id);
+	/* Local listeners. NULL: there are none. */
+	void (*on_crumb)(void *arg, const struct crumb *c);
+	/* A run of the store is about to be worked on here; false: it is already. Then up, or
+	 * unclaim. */
 	bool (*claim)(void *arg, struct bread_str id, struct bread_str session_id, struct loop *l);
 	void (*unclaim)(void *arg, struct bread_str id);
 	void (*up)(void *arg, struct run *r);
-	void (*on_gone)(void *arg, struct run *r);          /* its last call: the run is freed after it */
+	/* Its last call: the run is freed after it. */
+	void (*on_gone)(void *arg, struct run *r);
 	void *arg;
 };
 
@@ -69,7 +74,8 @@ struct run_error {
 
 enum node_end { END_NONE, END_OK, END_FAILED, END_CANCELED };
 
-enum flow { FLOW_WAIT, FLOW_AGAIN }; /* what advance gives: nothing to do until a wake; call me once more */
+/* What advance gives: nothing to do until a wake; call me once more. */
+enum flow { FLOW_WAIT, FLOW_AGAIN };
 
 struct node_ops {
 	const char *kind; /* "agent", "model", "tool": the word in the journal */
@@ -94,8 +100,8 @@ struct node {
 	struct node *parent;
 	char name[48]; /* its key in the journal: "model.2", "tool.2.0" */
 	enum node_end end;
-	bool begun;   /* its start is in the journal, or need not be */
-	bool busy;    /* an operation of it is running */
+	bool begun;             /* its start is in the journal, or need not be */
+	bool busy;              /* an operation of it is running */
 	struct run_error error; /* of a failed one */
 };
 
@@ -114,14 +120,14 @@ struct run {
 	struct agent_def *def;
 	int64_t epoch;
 	enum run_phase phase;
-	bool cancelled;      /* somebody asked for it */
-	bool cancel_late;    /* somebody asked when it was ending: heard if that is a suspension */
+	bool cancelled;   /* somebody asked for it */
+	bool cancel_late; /* somebody asked when it was ending: heard if that is a suspension */
 	bool timed_out;
-	bool lost;           /* another owner has it, or the store failed: nothing is written any more */
-	bool left;           /* it was lost, and goes on elsewhere */
-	bool fresh;          /* it began here: its row is made by the first transaction */
-	bool opening;        /* reads and writes that come before its first turn are under way */
-	int calls;           /* callbacks and operations that still hold it */
+	bool lost;    /* another owner has it, or the store failed: nothing is written any more */
+	bool left;    /* it was lost, and goes on elsewhere */
+	bool fresh;   /* it began here: its row is made by the first transaction */
+	bool opening; /* reads and writes that come before its first turn are under way */
+	int calls;    /* callbacks and operations that still hold it */
 
 	/* the request */
 	struct bread_str input; /* JSON, compact */
@@ -146,10 +152,10 @@ struct run {
 	struct list out;       /* crumbs and marks that wait for their commit */
 	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
 	struct run_tx *flying; /* on its way; NULL: none */
-	struct node *stalled; /* stopped reading until a transaction is done; NULL: none */
+	struct node *stalled;  /* stopped reading until a transaction is done; NULL: none */
 	uint64_t tx_made, tx_done;
-	int64_t stored;       /* the last number that is committed */
-	struct list dirty;     /* in the loop's list of runs to settle at the end of the turn */
+	int64_t stored;    /* the last number that is committed */
+	struct list dirty; /* in the loop's list of runs to settle at the end of the turn */
 	struct timer window_timer, deadline;
 
 	/* the end */
@@ -157,7 +163,7 @@ struct run {
 	struct bread_str output, files; /* JSON; output lies in output_json */
 	struct buf output_json;
 	struct run_error error;
-	struct buf text;                /* of all steps */
+	struct buf text; /* of all steps */
 	struct buf files_json;
 	int64_t started_wall, started_mono;
 	struct bread_usage usage;
@@ -178,7 +184,9 @@ struct run_start {
 };
 
 /* Begins a run on this loop: writes its first rows, then drives it. */
-struct run *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
+struct run *brd_run_new(
+	struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
+
 /* An answer to a run that waits. Strings are copied. */
 struct run_resume {
 	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
@@ -193,10 +201,11 @@ void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume
 /* Takes up a run of the store whose owner is dead (contract C11). done is called once, when it goes
  * on (or another owner was first: r NULL). */
 void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
-        void (*done)(void *arg, struct run *r), void *arg);
+	void (*done)(void *arg, struct run *r), void *arg);
 /* The same for a suspended run that was cancelled: it is taken up to end. */
 void brd_run_end_suspended(struct run_env *env, struct loop *l, const struct bread_run_row *row,
-        void (*done)(void *arg, struct run *r), void *arg);
+	void (*done)(void *arg, struct run *r), void *arg);
 void brd_run_cancel(struct run *r); /* on its loop */
-/* Stops it where it stands, for another owner: nothing more is written (drain, and the process's end). */
+/* Stops it where it stands, for another owner: nothing more is written. For a drain, and for the
+ * process's end. */
 void brd_run_leave(struct run *r);
