@@ -130,18 +130,20 @@ static void on_row(struct bread_op *op)
 		end(c, BREAD_OK, NULL);
 }
 
+static void ask_row(struct cancelling *c, void (*on_end)(struct bread_op *op))
+{
+	brd_read_again(&c->read, BREAD_READ_RUN, c->id);
+	bread_op_init(&c->read.op, c->loop, on_end, c);
+	brd_store_read(c->b->store, &c->read);
+}
+
 static void look(struct cancelling *c)
 {
 	if (brd_active_cancel(c->b, c->id)) {
 		end(c, BREAD_OK, NULL);
 		return;
 	}
-	bread_read_fini(&c->read);
-	memset(&c->read, 0, sizeof(c->read));
-	c->read.kind = BREAD_READ_RUN;
-	c->read.key = c->id;
-	bread_op_init(&c->read.op, c->loop, on_row, c);
-	brd_store_read(c->b->store, &c->read);
+	ask_row(c, on_row);
 }
 
 static struct cancelling *cancelling_new(struct bread *b, struct bread_str run_id)
@@ -192,8 +194,5 @@ void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
 		look(c);
 		return;
 	}
-	c->read.kind = BREAD_READ_RUN;
-	c->read.key = c->id;
-	bread_op_init(&c->read.op, c->loop, on_suspended_row, c);
-	brd_store_read(b->store, &c->read);
+	ask_row(c, on_suspended_row);
 }

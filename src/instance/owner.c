@@ -179,10 +179,7 @@ static void on_unfinished(struct bread_op *op)
 static void ask(struct owner *o, struct bread_read *r, enum bread_read_kind kind,
 	void (*on_end)(struct bread_op *op))
 {
-	bread_read_fini(r);
-	memset(r, 0, sizeof(*r));
-	r->kind = kind;
-	r->limit = SIZE_MAX / 2;
+	brd_read_again(r, kind, (struct bread_str){ 0 });
 	bread_op_init(&r->op, o->loop, on_end, o);
 	brd_store_read(o->b->store, r);
 }

@@ -103,11 +103,7 @@ static void on_active(struct bread_op *op)
 
 static void look(struct deleting *d)
 {
-	bread_read_fini(&d->read);
-	memset(&d->read, 0, sizeof(d->read));
-	d->read.kind = BREAD_READ_ACTIVE;
-	d->read.key = d->id;
-	d->read.limit = SIZE_MAX / 2;
+	brd_read_again(&d->read, BREAD_READ_ACTIVE, d->id);
 	bread_op_init(&d->read.op, d->loop, on_active, d);
 	brd_store_read(d->b->store, &d->read);
 }

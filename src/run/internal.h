@@ -41,6 +41,8 @@ void brd_run_refuse(struct run *r, const char *code, const char *message, const 
 #define RUN_ROWS 3
 void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread_run_status status,
 	struct bread_rec recs[RUN_ROWS]);
+/* JSON from outside as one line, as NDJSON can carry it; empty when it is none. */
+struct bread_str brd_run_compact(struct arena *a, struct bread_str json);
 void brd_run_begin(struct run *r);  /* its first turn: the user's message, agent:run:start */
 void brd_run_opened(struct run *r); /* nothing of its beginning is under way any more */
 void brd_run_stored(struct run *r); /* its row is committed; says so once to who asked */

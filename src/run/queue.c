@@ -63,11 +63,7 @@ static void ask(struct queued *q, enum bread_read_kind kind, void (*on_end)(stru
 {
 	struct run *r = q->run;
 
-	bread_read_fini(&q->read);
-	memset(&q->read, 0, sizeof(q->read));
-	q->read.kind = kind;
-	q->read.key = r->session_id;
-	q->read.limit = SIZE_MAX / 2;
+	brd_read_again(&q->read, kind, r->session_id);
 	bread_op_init(&q->read.op, r->loop, on_end, q);
 	brd_store_read(r->env->store, &q->read);
 }

@@ -50,11 +50,7 @@ static void give_up(struct taking *t, const char *what, const char *why)
 static void ask(struct taking *t, struct bread_read *read, enum bread_read_kind kind,
 	struct bread_str key, void (*on_end)(struct bread_op *op))
 {
-	bread_read_fini(read);
-	memset(read, 0, sizeof(*read));
-	read->kind = kind;
-	read->key = key;
-	read->limit = SIZE_MAX / 2;
+	brd_read_again(read, kind, key);
 	bread_op_init(&read->op, t->loop, on_end, t);
 	brd_store_read(t->env->store, read);
 }

@@ -89,11 +89,7 @@ static bool failed(struct resuming *s, const struct bread_op *op)
 static void ask(struct resuming *s, struct bread_read *read, enum bread_read_kind kind,
 	struct bread_str key, void (*on_end)(struct bread_op *op))
 {
-	bread_read_fini(read);
-	memset(read, 0, sizeof(*read));
-	read->kind = kind;
-	read->key = key;
-	read->limit = SIZE_MAX / 2;
+	brd_read_again(read, kind, key);
 	bread_op_init(&read->op, s->loop, on_end, s);
 	brd_store_read(s->env->store, read);
 }
@@ -330,22 +326,6 @@ static void look(struct resuming *s)
 	ask(s, &s->checkpoint, BREAD_READ_CHECKPOINT, s->in.checkpoint_id, on_checkpoint);
 }
 
-/* As a line of NDJSON can carry it: without blanks between tokens. */
-static struct bread_str compact(struct arena *a, struct bread_str json)
-{
-	struct bread_str text = { 0 };
-	struct jval v;
-	struct buf b;
-
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	if (json.n && !brd_json_parse(a, json, 0, &v, NULL)) {
-		brd_json_compact(v, &b);
-		text = brd_arena_copy(a, brd_buf_str(&b));
-	}
-	brd_buf_fini(&b);
-	return text;
-}
-
 void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume *in)
 {
 	struct resuming *s = brd_alloc(sizeof(*s));
@@ -354,6 +334,6 @@ void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume
 	s->loop = l;
 	s->in = *in;
 	s->in.checkpoint_id = brd_arena_copy(&s->arena, in->checkpoint_id);
-	s->in.response = compact(&s->arena, in->response);
+	s->in.response = brd_run_compact(&s->arena, in->response);
 	look(s);
 }

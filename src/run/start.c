@@ -185,11 +185,7 @@ static void ask(struct starting *s, struct bread_read *read, enum bread_read_kin
 {
 	struct run *r = s->run;
 
-	bread_read_fini(read);
-	memset(read, 0, sizeof(*read));
-	read->kind = kind;
-	read->key = key;
-	read->limit = SIZE_MAX / 2;
+	brd_read_again(read, kind, key);
 	bread_op_init(&read->op, r->loop, on_end, s);
 	brd_store_read(r->env->store, read);
 }
@@ -272,20 +268,26 @@ static void on_active(struct bread_op *op)
 	}
 }
 
-/* An object from outside as one line; empty when it is none. */
-static struct bread_str compact(struct arena *a, struct bread_str json)
+struct bread_str brd_run_compact(struct arena *a, struct bread_str json)
 {
 	struct bread_str text = { 0 };
 	struct jval v;
 	struct buf b;
 
-	if (!json.n || brd_json_parse(a, json, 0, &v, NULL) || brd_json_type(v) != JSON_OBJECT)
+	if (!json.n || brd_json_parse(a, json, 0, &v, NULL))
 		return text;
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_json_compact(v, &b);
 	text = brd_arena_copy(a, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return text;
+}
+
+static struct bread_str compact_object(struct arena *a, struct bread_str json)
+{
+	struct bread_str text = brd_run_compact(a, json);
+
+	return text.n && text.p[0] == '{' ? text : (struct bread_str){ 0 };
 }
 
 struct run *brd_run_new(
@@ -298,7 +300,7 @@ struct run *brd_run_new(
 	r->epoch = 1;
 	r->input = brd_arena_copy(&r->arena, in->input);
 	r->options = brd_arena_copy(&r->arena, in->options);
-	r->tags = compact(&r->arena, in->tags);
+	r->tags = compact_object(&r->arena, in->tags);
 	r->on_stored = in->on_stored;
 	r->on_end = in->on_end;
 	r->arg = in->arg;
@@ -306,13 +308,13 @@ struct run *brd_run_new(
 	brd_topic_begin(r->topic, 0);
 	atomic_fetch_add_explicit(&env->counts->started, 1, memory_order_relaxed);
 	if (!in->new_session && in->if_busy != BREAD_BUSY_REJECT) {
-		brd_run_queue(r, compact(&r->arena, in->session_tags),
+		brd_run_queue(r, compact_object(&r->arena, in->session_tags),
 			in->if_busy == BREAD_BUSY_INTERRUPT);
 		return r;
 	}
 	s = brd_alloc(sizeof(*s));
 	s->run = r;
-	s->session_tags = compact(&r->arena, in->session_tags);
+	s->session_tags = compact_object(&r->arena, in->session_tags);
 	if (in->new_session) {
 		begin(s);
 		done(s);

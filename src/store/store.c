@@ -216,6 +216,12 @@ void bread_read_fini(struct bread_read *r)
 	forget_answer(r);
 }
 
+void brd_read_again(struct bread_read *r, enum bread_read_kind kind, struct bread_str key)
+{
+	bread_read_fini(r);
+	*r = (struct bread_read){ .kind = kind, .key = key, .limit = SIZE_MAX / 2 };
+}
+
 int brd_store_healthy(struct bread_store *s)
 {
 	return s->ops->healthy ? s->ops->healthy(s) : 1;

@@ -17,6 +17,8 @@ void brd_store_close(struct bread_store *s); /* no op is in flight by now; NULL,
 /* tx->op and r->op were made by bread_op_init for the calling loop; they end there. */
 void brd_store_commit(struct bread_store *s, struct bread_tx *tx);
 void brd_store_read(struct bread_store *s, struct bread_read *r);
+/* Makes r ready for another question, of which all rows are wanted: the last answer goes. */
+void brd_read_again(struct bread_read *r, enum bread_read_kind kind, struct bread_str key);
 int brd_store_healthy(struct bread_store *s); /* 1: the last commit and read went well */
 
 struct store_stats {
