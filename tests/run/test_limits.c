@@ -80,6 +80,16 @@ static void the_agents_own_time_is_asked_first(void **state)
 	done(b, &s);
 }
 
+static void the_wait_between_attempts_has_an_end(void **state)
+{
+	struct retry_def d = { .attempts = 100, .backoff_ms = 500, .multiplier = 2 };
+
+	assert_int_equal(brd_retry_ms(&d, 1), 500);
+	assert_int_equal(brd_retry_ms(&d, 3), 2000);
+	d.multiplier = 100;
+	assert_int_equal(brd_retry_ms(&d, 99), 3600 * 1000);
+}
+
 static void a_silent_model_is_given_up(void **state)
 {
 	struct bread *b =
@@ -335,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_has_a_longest_time),
 		cmocka_unit_test(the_agents_own_time_is_asked_first),
+		cmocka_unit_test(the_wait_between_attempts_has_an_end),
 		cmocka_unit_test(a_silent_model_is_given_up),
 		cmocka_unit_test(a_model_that_never_begins_is_given_up),
 		cmocka_unit_test(a_slow_tool_is_given_up_and_the_model_told),

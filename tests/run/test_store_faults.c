@@ -183,6 +183,43 @@ static void a_slow_store_changes_nothing(void **state)
 		}
 }
 
+struct wish {
+	struct bread_op op;
+	unsigned done;
+	enum bread_code code;
+};
+
+static void on_wish(struct bread_op *op)
+{
+	struct wish *w = op->arg;
+
+	w->done++;
+	w->code = op->code;
+}
+
+static void a_session_whose_runs_cannot_be_read_stays(void **state)
+{
+	struct bread_read r = { 0 };
+	struct wish w = { 0 };
+	struct play p;
+
+	open_frozen(&p, &scenarios[0]);
+	play_start(&p);
+	play_until_ended(&p);
+	p.store.read_at = p.store.reads + 1;
+	p.store.read_for = 1;
+	bread_op_init(&w.op, bread_here(p.b), on_wish, &w);
+	bread_session_delete(p.b, play_row(&p, &r).session_id, &w.op);
+	while (!w.done)
+		play_turn(&p);
+	assert_int_equal(w.code, BREAD_E_UPSTREAM);
+	bread_read_fini(&r);
+	check_messages(&p);
+	assert_int_equal(play_row(&p, &r).status, BREAD_RUN_COMPLETED);
+	bread_read_fini(&r);
+	close_thawed(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_commit_of_unknown_end_is_found_out),
 		cmocka_unit_test(a_read_that_fails_loses_nothing),
 		cmocka_unit_test(a_slow_store_changes_nothing),
+		cmocka_unit_test(a_session_whose_runs_cannot_be_read_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
