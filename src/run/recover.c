@@ -229,6 +229,7 @@ static void on_definition(struct bread_op *op)
 		take(t);
 }
 
+/* The strings that are asked for later; the others are the answer's, and go with it. */
 static void copy_row(struct taking *t, const struct bread_run_row *row)
 {
 	struct arena *a = &t->arena;
