@@ -305,6 +305,7 @@ static void a_hostile_pattern_is_given_up(void **state)
 {
 	struct buf b;
 
+	skip_under_valgrind();
 	assert_non_null(strstr(
 		fault("{\"pattern\":\"^(a+)+$\"}", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\""),
 		"too many steps"));
@@ -323,6 +324,7 @@ static void an_honest_pattern_may_backtrack_along_a_long_text(void **state)
 {
 	struct buf b;
 
+	skip_under_valgrind();
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_buf_addc(&b, '"');
 	for (int i = 0; i < 10000; i++)

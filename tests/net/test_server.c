@@ -537,6 +537,7 @@ static void survives_having_no_descriptor_left(void **state)
 	struct peer one;
 	int n = 0;
 
+	skip_under_valgrind();
 	peer_send(&peer, GET("/hold"));
 	rig_until_held(&rig, 1);
 	getrlimit(RLIMIT_NOFILE, &old);
@@ -567,6 +568,7 @@ static void an_idle_one_makes_room_for_a_descriptor(void **state)
 	struct peer one;
 	int n = 0;
 
+	skip_under_valgrind();
 	peer_send(&peer, GET("/echo"));
 	peer_expect(&peer, 200, "");
 	peer_open(&one, &rig);

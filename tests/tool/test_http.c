@@ -19,7 +19,7 @@ static void answer(int conn, const char *head, const char *body)
 
 static void answer_without_end(int conn, const char *head)
 {
-	static char text[65536];
+	char text[65536];
 
 	peer_send(conn, head);
 	memset(text, '1', sizeof(text));

@@ -17,7 +17,7 @@ import traceback
 
 BREAD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 ONLY = sys.argv[2:]
-os.environ.setdefault('TSAN_OPTIONS', 'suppressions=' + os.path.join(os.path.dirname(os.path.abspath(__file__)), 'tsan.supp'))
+os.environ.setdefault('TSAN_OPTIONS', 'suppressions=' + os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tsan.supp'))
 # Under a sanitizer or valgrind everything takes longer.
 SLOW = float(os.environ.get('BREAD_TEST_SLOW', '1'))
 counts = {'passed': 0, 'failed': 0}
