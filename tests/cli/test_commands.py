@@ -370,6 +370,7 @@ class Serve(Case):
         self.p.write('models.yaml', MODELS)
         s.wait_for('Changed: models.yaml')
         s.wait_for('models.yaml is read at start', 1)
+        s.wait_for('[bread] 2 agent(s) loaded\n')
         self.p.write('agents/hello/agent.yaml', 'bogus: 1\n')
         s.wait_for('agents/hello/agent.yaml:1:1', 1)
         self.assertIn('you said x', self.ask(url))
