@@ -36,8 +36,12 @@ static void on_late_body(struct http_conn *c)
 		brd_conn_refuse(c, 408, "The body did not come in time.");
 }
 
+/* It is reset: an orderly end would wait in the kernel behind what the peer does not take. */
 static void on_stalled(struct http_conn *c)
 {
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	log_debug("net.stalled", "a peer took nothing of its answer for %lld ms",
 		(long long)c->server->conf.stall_ms);
 	brd_conn_close(c);
