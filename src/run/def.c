@@ -355,7 +355,7 @@ static int add_human(struct agent_def *d, struct jval v, struct bread_err *err)
 		human_fields, CONF_COUNT(human_fields), v, &c, NULL, "humanTools", &d->arena, err);
 	if (r)
 		return r;
-	t->human = true;
+	t->kind = TOOL_HUMAN;
 	t->name = brd_arena_strz(&d->arena, brd_str(c.name));
 	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "human_%s", c.name));
 	t->description = c.description;

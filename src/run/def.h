@@ -23,17 +23,72 @@ struct retry_def {
 /* The wait behind that many attempts: an hour at most. */
 int64_t brd_retry_ms(const struct retry_def *d, int64_t attempts);
 
+/* Who answers a call. */
+enum tool_kind {
+	TOOL_RUNS,     /* a bread_tool: the agent's own, a skill's script, one in C */
+	TOOL_CORE,     /* one of ours that needs the store: see run/core_tool.h */
+	TOOL_HUMAN,    /* a human, by a checkpoint of the kind input */
+	TOOL_TASK,     /* a structured call of a model */
+	TOOL_DELEGATE, /* core_delegate: another agent */
+	TOOL_LOOP_START,
+	TOOL_LOOP_ITERATE,
+	TOOL_LOOP_FINISH,
+};
+
+struct core_tool;
+struct task_def;
+
 struct tool_def {
+	enum tool_kind kind;
 	char *name, *leaf; /* "add", "tool_add": what the model sees */
+	char *permission;  /* "tool:add": what selectors name; NULL: a human tool */
 	char *description;
 	struct bread_str schema_text;
 	struct schema *schema;
-	struct bread_tool *tool; /* NULL: a human answers */
-	bool human;
-	bool streams;    /* its values on the way are shown as partials */
+	struct bread_tool *tool; /* TOOL_RUNS */
+	const struct core_tool *core;
+	struct task_def *task;
+	struct bread_str answer_text; /* TOOL_HUMAN: JSON Schema of the answer; empty: anything */
+	struct schema *answer;
+	int64_t deadline_ms; /* TOOL_HUMAN: the answer must come within; 0: it may take for ever */
+	struct bread_str fallback; /* JSON: the answer when it did not; empty: the call fails */
+	char **credentials;        /* names that it may read; NULL-terminated, or NULL */
+	bool gated;                /* a human is asked first (permissions.ask) */
+	bool streams;              /* its values on the way are shown as partials */
 	bool idempotent; /* may run again when a crash left it without a result (contract C11) */
 	int64_t timeout_ms;
 	struct retry_def retry;
+};
+
+/* What a task is: one structured call of a model (docs/compositions.md). */
+struct task_def {
+	char *name, *description;
+	char *provider, *model;
+	struct bread_str settings, provider_options;
+	char *instructions;
+	struct bread_str input_text, output_text; /* the schemas */
+	struct schema *input, *output;
+	struct retry_def retry;
+	struct bread_str hooks; /* JSON, as an agent's */
+};
+
+enum visibility { SHOW_ALL, SHOW_ENDS, SHOW_NONE }; /* passthrough, mediate, hidden */
+
+struct roster_entry {
+	char *agent_id;
+	enum visibility show;
+	int64_t max; /* at the same time; 0: no cap */
+};
+
+struct skill_def {
+	char *id, *name, *description;
+	struct bread_str body;
+	struct skill_reference {
+		char *name;
+		struct bread_str content;
+	} * references;
+	size_t reference_count;
+	char **scripts; /* absolute paths; NULL-terminated */
 };
 
 struct agent_def {
@@ -46,6 +101,9 @@ struct agent_def {
 	char *provider, *model;
 	struct bread_str settings, provider_options;
 	struct bread_str prompt;
+	/* What stands behind the prompt and what is added to it for one run: the skill summary, the
+	 * delegation and the loop section. Empty: none. */
+	struct bread_str sections;
 	struct bread_str input_text, output_text; /* the schemas */
 	struct schema *input_schema, *output_schema;
 	enum output_format format;
@@ -53,9 +111,32 @@ struct agent_def {
 	int64_t steps_max;
 	int64_t max_ms; /* longest time of a run; 0: the instance's */
 	struct retry_def retry;
-	struct tool_def *tools;
+	struct tool_def *tools; /* all that are offered, in the order of docs/tools.md */
 	size_t tool_count, tool_room;
+	struct bread_str hooks; /* JSON of the key; empty: none */
+
+	bool supervises;
+	int64_t delegations_max; /* at the same time; 0: no cap */
+	struct roster_entry *roster;
+	size_t roster_count;
+	bool reenters; /* may appear below itself (contract C14) */
+
+	char **pool; /* of its loops: agent ids, NULL-terminated; NULL: it has none */
+	int64_t rounds_max;
+	struct retry_def loop_retry;
+	struct bread_str loop_hooks; /* JSON */
+
+	struct skill_def *skills;
+	size_t skill_count;
+	const struct skill_def *skill; /* the caller's choice, in a definition made by with_skill */
+	size_t prompt_tokens;          /* knowledge.autoInject: at most so many; 0: off */
 };
+
+/* Runs of it may have runs below them. */
+static inline bool brd_agent_def_composes(const struct agent_def *d)
+{
+	return d->supervises || d->pool;
+}
 
 /* Parses a definition. One reference for the caller. */
 int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json,
@@ -66,6 +147,11 @@ void brd_agent_def_unref(struct agent_def *d); /* NULL, too */
 /* A copy of d with a tool written in C beside its own (definitions never change). */
 int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
 	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
+	struct bread_err *err);
+
+/* A copy of d for runs that load that skill: its scripts are tools, its text is in the prompt.
+ * INVALID_NAME; SKILL_NOT_FOUND. */
+int brd_agent_def_with_skill(struct agent_def **ret, const struct agent_def *d, struct bread_str id,
 	struct bread_err *err);
 
 /* The tool behind a leaf name; NULL: there is none. */

@@ -50,7 +50,7 @@ static bool for_human(const struct run *r, const struct model_part *call)
 {
 	const struct tool_def *t = brd_agent_def_tool(r->def, call->part.name);
 
-	return t && t->human;
+	return t && t->kind == TOOL_HUMAN;
 }
 
 enum turn_state { TURN_RUNS, TURN_WAITS, TURN_ENDED };
