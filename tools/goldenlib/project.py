@@ -6,6 +6,8 @@ import json
 import os
 import sys
 
+from . import lua
+
 BEHAVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'behave.py')
 TRANSPORTS = {'http-chunked': ['http-chunked'], 'http-sse': ['http-sse']}
 
@@ -20,15 +22,25 @@ def write(path, value):
             f.write('\n')
 
 
+def renamed(source, *pairs):
+    return {ours: source[theirs] for ours, theirs in pairs if theirs in source}
+
+
 def tool(t, folder):
     b = t.get('behaviour', {})
     out = {'name': t['name'], 'description': t.get('description', ''), 'schema': t.get('schema', {}),
            'command': ['/usr/bin/python3', BEHAVE, json.dumps(b), folder]}
     if 'yield' in b:
         out['stream'] = True
-    if 'error_handling' in t:
-        out['errorHandling'] = t['error_handling']
-    return out
+    return out | renamed(t, ('errorHandling', 'error_handling'), ('credentials', 'credentials'))
+
+
+def with_hooks(spec, source, file, path):
+    """Hooks are Lua files beside what they belong to."""
+    if 'hooks' in source:
+        write(file, lua.hooks(source['hooks']))
+        spec['hooks'] = {'lua': path}
+    return spec
 
 
 def output_format(agent):
@@ -40,16 +52,13 @@ def agent(a, folder, checks_input):
     out = {'model': a['model'], 'output': {'format': output_format(a)}}
     if checks_input and 'input_schema' in a:
         out['inputSchema'] = a['input_schema']
-    for ours, theirs in (('outputSchema', 'output_schema'), ('steps', 'steps'),
-                         ('errorHandling', 'error_handling')):
-        if theirs in a:
-            out[ours] = a[theirs]
+    out |= renamed(a, ('outputSchema', 'output_schema'), ('steps', 'steps'), ('errorHandling', 'error_handling'),
+                   ('humanTools', 'human_tools'), ('permissions', 'permissions'), ('supervisor', 'supervisor'),
+                   ('loop', 'loop'), ('tasks', 'tasks'), ('knowledge', 'knowledge'), ('documents', 'documents'))
     # two tools of one name cannot be two files: such a list stands in the agent's own
     names = [t['name'] for t in a.get('tools', [])]
     if len(set(names)) < len(names):
         out['tools'] = [tool(t, folder) for t in a['tools']]
-    if a.get('human_tools'):
-        out['humanTools'] = a['human_tools']
     return out
 
 
@@ -68,28 +77,54 @@ def config(s, store):
         c['crumbFilter'] = s['crumb_filter']
     if s.get('blob_store'):
         c['blobStore'] = {'type': 'fs', 'dir': 'blobs', 'url': 'https://blobs.example/', 'keys': 'count'}
-    if 'pipelines' in s:
-        c['pipelines'] = s['pipelines']
-    return c
+    if 'decisions' in s:
+        c['decisions'] = {name: {'type': 'scripted', **d} for name, d in s['decisions'].items()}
+    return c | renamed(s, ('pipelines', 'pipelines'))
 
 
 def evals(name, e):
     return {'agent': e['agentId'], 'cases': e['cases']}
 
 
+def task(t):
+    return renamed(t, ('description', 'description'), ('model', 'model'), ('instructions', 'instructions'),
+                   ('schema', 'schema'), ('outputSchema', 'output_schema'), ('errorHandling', 'error_handling'))
+
+
+def skill(s, where, folder):
+    write(f'{where}/SKILL.md', s['skill_md'])
+    for name, content in s.get('references', {}).items():
+        write(f'{where}/references/{name}', content)
+    for t in s.get('scripts', []):
+        write(f"{where}/scripts/{t['name']}.yaml", tool(t, folder))
+
+
+def models(folder, scripts):
+    write(f'{folder}/models.json', {'models': scripts})
+
+
+def make_agent(a, where, folder, checks_input):
+    spec = with_hooks(agent(a, folder, checks_input), a, f'{where}/own.lua', 'own.lua')
+    write(f'{where}/agent.yaml', spec)
+    if a.get('prompt'):
+        write(f'{where}/prompt.md', a['prompt'])
+    for t in a.get('tools', []) if 'tools' not in spec else []:
+        name = t['name']
+        write(f'{where}/tools/{name}.yaml', with_hooks(tool(t, folder), t, f'{where}/hooks/{name}.lua', f'hooks/{name}.lua'))
+    for id, s in a.get('skills', {}).items():
+        skill(s, f'{where}/skills/{id}', folder)
+    for name, e in a.get('evals', {}).items():
+        write(f"{where}/evals/{name.split('.')[0]}.yaml", evals(name, e))
+
+
 def make(s, folder, store, checks_input=False):
-    write(f'{folder}/bread.yaml', config(s, store))
-    write(f'{folder}/models.json', {'models': s.get('models', {})})
+    write(f'{folder}/bread.yaml', with_hooks(config(s, store), s, f'{folder}/all.lua', 'all.lua'))
+    models(folder, s.get('models', {}))
     for id, a in s.get('agents', {}).items():
-        where = f'{folder}/agents/{id}'
-        spec = agent(a, folder, checks_input)
-        write(f'{where}/agent.yaml', spec)
-        if a.get('prompt'):
-            write(f'{where}/prompt.md', a['prompt'])
-        for t in a.get('tools', []) if 'tools' not in spec else []:
-            write(f"{where}/tools/{t['name']}.yaml", tool(t, folder))
-        for name, e in a.get('evals', {}).items():
-            write(f"{where}/evals/{name.split('.')[0]}.yaml", evals(name, e))
+        make_agent(a, f'{folder}/agents/{id}', folder, checks_input)
+    for name, t in s.get('tasks', {}).items():
+        file = f'{folder}/tasks/{name}'
+        write(f'{file}.yaml', with_hooks(task(t), t, f'{file}.lua', f'{name}.lua'))
     for name, content in s.get('files', {}).items():
         write(f'{folder}/{name}', content)
 

@@ -17,10 +17,17 @@ from . import project, recording
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 UUID = r'[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
 JOIN_S = 60
+# templates: keys of what was said, and rows of the store
+SAID = {'session': 'sessionId', 'loop': 'loopId', 'task': 'taskRunId', 'root': 'rootRunId'}
+STORED = {'dbcheckpoint': lambda r: not r['pending'], 'supervisor_checkpoint': lambda r: bool(r['pending'])}
 
 
 class Trouble(Exception):
     """The scenario could not be run."""
+
+
+class NoStart(Trouble):
+    """The project was refused."""
 
 
 class Response(threading.Thread):
@@ -28,7 +35,7 @@ class Response(threading.Thread):
 
     def __init__(self, port, req, step):
         super().__init__(daemon=True)
-        self.req, self.step = req, step
+        self.req, self.step, self.path = req, step, req.split(b' ', 2)[1].decode()
         self.got = b''
         self.body = b''
         self.end = {'ended_by': 'server', 'curl_exit': 0}
@@ -128,7 +135,8 @@ class Response(threading.Thread):
     def result(self):
         self.join(JOIN_S)
         body = self.got if self.step.get('raw') and self.chunked() else self.body
-        return {'body': recording.text(body), 'headers': (self.head or b'').decode('latin-1'), 'end': self.end}
+        return {'body': recording.text(body), 'headers': (self.head or b'').decode('latin-1'), 'end': self.end,
+                'path': self.path}
 
 
 class Server:
@@ -144,7 +152,8 @@ class Server:
         until = time.time() + 20
         while True:
             if self.proc.poll() is not None or time.time() > until:
-                raise Trouble('the server did not start:\n' + self.tail())
+                self.proc.kill()
+                raise NoStart('the server did not start:\n' + self.tail())
             try:
                 socket.create_connection(('127.0.0.1', self.port), 1).close()
                 return
@@ -154,9 +163,9 @@ class Server:
     def tail(self):
         return open(os.path.join(self.folder, 'server.log')).read()[-2000:]
 
-    def stop(self, signal_name='TERM'):
+    def stop(self, signal_name='SIGTERM'):
         if self.proc.poll() is None:
-            (self.proc.kill if signal_name == 'KILL' else self.proc.terminate)()
+            (self.proc.kill if signal_name == 'SIGKILL' else self.proc.terminate)()
         try:
             code = self.proc.wait(30)
         except subprocess.TimeoutExpired:
@@ -210,21 +219,34 @@ class Scenario:
     def fill(self, text):
         def value(m):
             step, _, what = m[1].partition('.')
+            if what in STORED:
+                return self.stored(STORED[what])
             body = self.responses[step].body.decode()
             if what == 'run':
                 return next(r for r in re.findall(r'"runId":"([^"]*)"', body) if re.fullmatch(UUID, r))
             if what.startswith('run:'):
                 return re.search(r'"agentId":"%s","runId":"([^"]*)"' % re.escape(what[4:]), body)[1]
-            if what == 'session':
-                return re.search(r'"sessionId":"([^"]*)"', body)[1]
             if what.startswith('checkpoint'):
                 found = [m for m in re.findall(r'"type":"human:required".*?"checkpointId":"([^"]*)"', body)]
                 return list(dict.fromkeys(found))[int(what[11:-1] or 0) if '[' in what else 0]
+            if what in SAID:
+                return re.search(r'"%s":"([^"]*)"' % SAID[what], body)[1]
             raise Trouble(f'template {m[0]} is not known')
         try:
             return re.sub(r'\{\{(.*?)\}\}', value, text)
         except (KeyError, StopIteration, TypeError, IndexError) as e:
             raise Trouble(f'{text} could not be filled in: {e!r}')
+
+    def stored(self, which):
+        """The id of a checkpoint in the store, which may be about to be written."""
+        until = time.time() + JOIN_S
+        while time.time() < until:
+            rows = (self.tables() or {}).get('checkpoints', [])
+            found = [r['id'] for r in rows if which(r)]
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise Trouble('no such checkpoint in the store')
 
     def request(self, step):
         body, headers = b'', {'Host': f'127.0.0.1:{self.server.port}', 'Connection': 'close'}
@@ -268,7 +290,9 @@ class Scenario:
         elif 'join' in step:
             self.responses[step['join']].join(JOIN_S)
         elif 'restart_server' in step:
-            self.server.stop(step['restart_server'].get('signal', 'TERM') if isinstance(step['restart_server'], dict) else 'TERM')
+            self.server.stop(step.get('signal', 'SIGTERM'))
+            if 'models_after_restart' in self.s:
+                project.models(self.folder, self.s['models_after_restart'])
             self.server = Server(self.bread, self.folder, self.env)
         elif 'cli' in step:
             self.cli(step)
