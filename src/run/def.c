@@ -1,267 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions from JSON. The tables below are all that an agent's and a tool's
- * file can say; a fault names the key, and the place where the file is known. */
+/* Definitions from JSON: their life, and the order in which one is put together.
+ *
+ * A definition never changes; what looks like a change (a tool in C, a loaded skill)
+ * is another one built of the same JSON. Faults name the key; files are checked by
+ * the same tables before, with places. */
 #include "run/def.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/uuid.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "run/def_impl.h"
 
-struct model_conf {
-	char *provider, *model;
-	struct jval settings, options;
-};
-
-struct retry_conf {
-	int64_t attempts, backoff_ms;
-	double multiplier;
-};
-
-struct agent_conf {
-	struct model_conf model;
-	char *description;
-	struct jval input_schema, output_schema;
-	char *format;
-	int64_t steps_max, max_ms;
-	struct retry_conf retry;
-	char *prompt;
-	struct jval tools, humans;
-};
-
-struct tool_conf {
-	char *name, *description;
-	struct jval schema, command, http;
-	bool streams, idempotent;
-	int64_t timeout_ms;
-	struct retry_conf retry;
-};
-
-#define AT(type, member) offsetof(struct type, member)
-
-static const struct conf_field model_fields[] = {
-	{ .key = "provider",
-		.type = CONF_STR,
-		.offset = AT(model_conf, provider),
-		.required = true,
-		.doc = "Name of the provider: a key of `providers` in bread.yaml." },
-	{ .key = "model",
-		.type = CONF_STR,
-		.offset = AT(model_conf, model),
-		.required = true,
-		.doc = "The provider's name for the model." },
-	{ .key = "settings",
-		.type = CONF_JSON,
-		.offset = AT(model_conf, settings),
-		.words = "object",
-		.doc = "temperature, maxOutputTokens, topP, reasoning and what else the provider "
-		       "takes." },
-	{ .key = "providerOptions",
-		.type = CONF_JSON,
-		.offset = AT(model_conf, options),
-		.words = "object",
-		.doc = "Merged into the provider's request body as it is." },
-};
-
-static const struct conf_field retry_fields[] = {
-	{ .key = "attempts",
-		.type = CONF_INT,
-		.offset = AT(retry_conf, attempts),
-		.dflt = "0",
-		.max = 100,
-		.doc = "All attempts, the first too; 0: no retry." },
-	{ .key = "backoffMs",
-		.type = CONF_TIME,
-		.offset = AT(retry_conf, backoff_ms),
-		.dflt = "500",
-		.doc = "Wait before the second attempt." },
-	{ .key = "backoffMultiplier",
-		.type = CONF_NUM,
-		.offset = AT(retry_conf, multiplier),
-		.dflt = "2",
-		.min = 1,
-		.max = 100,
-		.doc = "Each further wait is longer by this factor." },
-};
-
-static const struct conf_field handling_fields[] = {
-	{ .key = "retry",
-		.type = CONF_GROUP,
-		.offset = 0,
-		.sub = retry_fields,
-		.sub_count = CONF_COUNT(retry_fields),
-		.doc = "When and how often to try again." },
-};
-
-static const struct conf_field output_fields[] = {
-	{ .key = "format",
-		.type = CONF_STR,
-		.offset = 0,
-		.dflt = "text",
-		.doc = "text, markdown, json (needs outputSchema), or the name of a custom format "
-		       "(lines)." },
-};
-
-static const struct conf_field steps_fields[] = {
-	{ .key = "max",
-		.type = CONF_INT,
-		.offset = 0,
-		.dflt = "20",
-		.min = 1,
-		.max = 1000,
-		.doc = "Model calls of one run at the most." },
-};
-
-#define GROUP(table) .sub = table, .sub_count = CONF_COUNT(table)
-
-const struct conf_field brd_agent_fields[] = {
-	{ .key = "model",
-		.type = CONF_GROUP,
-		.offset = AT(agent_conf, model),
-		.required = true,
-		GROUP(model_fields),
-		.doc = "Who answers." },
-	{ .key = "description",
-		.type = CONF_STR,
-		.offset = AT(agent_conf, description),
-		.doc = "For people, and for other agents that may call this one." },
-	{ .key = "inputSchema",
-		.type = CONF_JSON,
-		.offset = AT(agent_conf, input_schema),
-		.words = "object|bool",
-		.doc = "JSON Schema of the input; a run with another input is refused." },
-	{ .key = "outputSchema",
-		.type = CONF_JSON,
-		.offset = AT(agent_conf, output_schema),
-		.words = "object|bool",
-		.doc = "JSON Schema of the output of format json." },
-	{ .key = "output",
-		.type = CONF_GROUP,
-		.offset = AT(agent_conf, format),
-		GROUP(output_fields),
-		.doc = "Form of the output." },
-	{ .key = "steps",
-		.type = CONF_GROUP,
-		.offset = AT(agent_conf, steps_max),
-		GROUP(steps_fields),
-		.doc = "Bounds of the loop of model and tools." },
-	{ .key = "maxTime",
-		.type = CONF_TIME,
-		.offset = AT(agent_conf, max_ms),
-		.dflt = "0",
-		.doc = "Longest time of a run; 0: limits.runTime of bread.yaml." },
-	{ .key = "errorHandling",
-		.type = CONF_GROUP,
-		.offset = AT(agent_conf, retry),
-		GROUP(handling_fields),
-		.doc = "What to do when the model fails." },
-	{ .key = "prompt",
-		.type = CONF_STR,
-		.offset = AT(agent_conf, prompt),
-		.doc = "The system prompt; prompt.md beside the file is the usual place." },
-	{ .key = "tools",
-		.type = CONF_JSON,
-		.offset = AT(agent_conf, tools),
-		.words = "array",
-		.doc = "Tools, as in tools/NAME.yaml, each with its name." },
-	{ .key = "humanTools",
-		.type = CONF_JSON,
-		.offset = AT(agent_conf, humans),
-		.words = "array",
-		.doc = "Questions to a human, each with name, schema and description." },
-};
-const size_t brd_agent_field_count = CONF_COUNT(brd_agent_fields);
-
-static const struct conf_field human_fields[] = {
-	{ .key = "name",
-		.type = CONF_NAME,
-		.offset = AT(tool_conf, name),
-		.required = true,
-		.doc = "Lower-case snake_case; the model sees human_NAME." },
-	{ .key = "description",
-		.type = CONF_STR,
-		.offset = AT(tool_conf, description),
-		.doc = "Tells the model when to ask." },
-	{ .key = "schema",
-		.type = CONF_JSON,
-		.offset = AT(tool_conf, schema),
-		.words = "object|bool",
-		.doc = "JSON Schema of the question; default: an object." },
-};
-
-const struct conf_field brd_tool_fields[] = {
-	{ .key = "name",
-		.type = CONF_NAME,
-		.offset = AT(tool_conf, name),
-		.required = true,
-		.doc = "Lower-case snake_case; the model sees tool_NAME. A file's name is the "
-		       "default." },
-	{ .key = "description",
-		.type = CONF_STR,
-		.offset = AT(tool_conf, description),
-		.dflt = "",
-		.doc = "Tells the model what it does and when to use it." },
-	{ .key = "schema",
-		.type = CONF_JSON,
-		.offset = AT(tool_conf, schema),
-		.words = "object|bool",
-		.doc = "JSON Schema of the arguments; default: an object." },
-	{ .key = "command",
-		.type = CONF_JSON,
-		.offset = AT(tool_conf, command),
-		.words = "array|string|object",
-		.doc = "Runs a program: arguments on stdin, JSON lines on stdout." },
-	{ .key = "http",
-		.type = CONF_JSON,
-		.offset = AT(tool_conf, http),
-		.words = "object|string",
-		.doc = "Calls a URL." },
-	{ .key = "stream",
-		.type = CONF_BOOL,
-		.offset = AT(tool_conf, streams),
-		.dflt = "false",
-		.doc = "Each line it prints is shown on its way." },
-	{ .key = "idempotent",
-		.type = CONF_BOOL,
-		.offset = AT(tool_conf, idempotent),
-		.dflt = "false",
-		.doc = "May run again when a crash left it without a result." },
-	{ .key = "timeout",
-		.type = CONF_TIME,
-		.offset = AT(tool_conf, timeout_ms),
-		.dflt = "0",
-		.doc = "Longest time of one call; 0: limits.toolTime of bread.yaml." },
-	{ .key = "errorHandling",
-		.type = CONF_GROUP,
-		.offset = AT(tool_conf, retry),
-		GROUP(handling_fields),
-		.doc = "What to do when it fails." },
-};
-const size_t brd_tool_field_count = CONF_COUNT(brd_tool_fields);
-
-int brd_agent_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err)
-{
-	struct arena a = { 0 };
-	struct agent_conf c = { 0 };
-	int r = brd_conf_read(brd_agent_fields, brd_agent_field_count, v, &c, doc, "", &a, err);
-
-	brd_arena_fini(&a);
-	return r;
-}
-
-int brd_tool_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err)
-{
-	struct arena a = { 0 };
-	struct tool_conf c = { 0 };
-	int r = brd_conf_read(brd_tool_fields, brd_tool_field_count, v, &c, doc, "", &a, err);
-
-	brd_arena_fini(&a);
-	return r;
-}
-
-static struct retry_def to_retry(const struct retry_conf *c)
+struct retry_def brd_def_retry(const struct retry_conf *c)
 {
 	return (struct retry_def){ c->attempts, c->backoff_ms, c->multiplier };
 }
@@ -275,7 +28,7 @@ int64_t brd_retry_ms(const struct retry_def *d, int64_t attempts)
 	return (int64_t)((ms < most ? ms : most) + 0.5);
 }
 
-static int compile(struct schema **ret, struct bread_str *text, struct jval v, const char *what,
+int brd_def_schema(struct schema **ret, struct bread_str *text, struct jval v, const char *what,
 	struct bread_err *err)
 {
 	struct bread_err cause;
@@ -288,89 +41,28 @@ static int compile(struct schema **ret, struct bread_str *text, struct jval v, c
 	return r ? brd_fail(err, r, "agent", "%s is not a JSON Schema: %s", what, cause.text) : 0;
 }
 
-static struct tool_def *tool_slot(struct agent_def *d)
+struct bread_str brd_def_object(struct jval v)
 {
-	if (d->tool_count == d->tool_room) {
-		size_t room = d->tool_room ? d->tool_room * 2 : 4;
-		struct tool_def *more = brd_arena_array(&d->arena, room, sizeof(*more));
-
-		if (d->tool_count)
-			memcpy(more, d->tools, d->tool_count * sizeof(*more));
-		d->tools = more;
-		d->tool_room = room;
-	}
-	return &d->tools[d->tool_count];
+	return brd_json_count(v) ? brd_json_raw(v) : (struct bread_str){ 0 };
 }
 
-static void name_tool(
-	struct agent_def *d, struct tool_def *t, const char *name, const char *description)
+void brd_def_hash(const char *id, struct bread_str json, char ret[65])
 {
-	t->name = brd_arena_strz(&d->arena, brd_str(name));
-	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "tool_%s", name));
-	t->description = brd_arena_strz(&d->arena, brd_str(description));
+	unsigned char sum[SHA256_LEN];
+	struct sha256 sha;
+	struct buf hex;
+
+	brd_sha256_init(&sha);
+	brd_sha256_add(&sha, (struct bread_str){ id, strlen(id) + 1 });
+	brd_sha256_add(&sha, json);
+	brd_sha256_end(&sha, sum);
+	brd_buf_init(&hex, 128);
+	brd_hex_add(&hex, sum, sizeof(sum));
+	memcpy(ret, hex.data, 65);
+	brd_buf_fini(&hex);
 }
 
-static int add_tool(struct agent_def *d, struct jval v, struct bread_err *err)
-{
-	struct tool_conf c = { 0 };
-	struct tool_def *t = tool_slot(d);
-	struct bread_err cause;
-	char what[160];
-	int r;
-
-	memset(t, 0, sizeof(*t));
-	r = brd_conf_read(
-		brd_tool_fields, brd_tool_field_count, v, &c, NULL, "tool", &d->arena, err);
-	if (r)
-		return r;
-	name_tool(d, t, c.name, c.description);
-	t->streams = c.streams;
-	t->idempotent = c.idempotent;
-	t->timeout_ms = c.timeout_ms;
-	t->retry = to_retry(&c.retry);
-	snprintf(what, sizeof(what), "the schema of tool \"%s\"", c.name);
-	r = compile(&t->schema, &t->schema_text, c.schema, what, err);
-	if (r)
-		return r;
-	r = brd_tool_open(&t->tool, v, d->dir, &cause);
-	if (r) {
-		brd_schema_unref(t->schema);
-		return brd_fail(err, r, "tool", "tool \"%s\": %s", c.name, cause.text);
-	}
-	if (!t->schema)
-		t->schema_text = BRD_STR("{\"type\":\"object\",\"properties\":{}}");
-	d->tool_count++;
-	return 0;
-}
-
-static int add_human(struct agent_def *d, struct jval v, struct bread_err *err)
-{
-	struct tool_conf c = { 0 };
-	struct tool_def *t = tool_slot(d);
-	char what[160];
-	int r;
-
-	memset(t, 0, sizeof(*t));
-	r = brd_conf_read(
-		human_fields, CONF_COUNT(human_fields), v, &c, NULL, "humanTools", &d->arena, err);
-	if (r)
-		return r;
-	t->kind = TOOL_HUMAN;
-	t->name = brd_arena_strz(&d->arena, brd_str(c.name));
-	t->leaf = brd_arena_strz(&d->arena, brd_arena_printf(&d->arena, "human_%s", c.name));
-	t->description = c.description;
-	if (!t->description)
-		t->description = brd_arena_strz(
-			&d->arena, brd_arena_printf(&d->arena, "Ask a human: %s", c.name));
-	snprintf(what, sizeof(what), "the schema of human tool \"%s\"", c.name);
-	r = compile(&t->schema, &t->schema_text, c.schema, what, err);
-	if (r)
-		return r;
-	if (!t->schema)
-		t->schema_text = BRD_STR("{\"type\":\"object\",\"properties\":{}}");
-	d->tool_count++;
-	return 0;
-}
+/* ---- the parts, in their order ---- */
 
 static void pick_format(struct agent_def *d, char *format)
 {
@@ -383,58 +75,117 @@ static void pick_format(struct agent_def *d, char *format)
 			d->format = (enum output_format)i;
 }
 
-static void hash_text(struct agent_def *d)
+static int take_plain(
+	struct agent_def *d, struct jval root, const struct agent_conf *c, struct bread_err *err)
 {
-	unsigned char sum[SHA256_LEN];
-	struct sha256 sha;
-	struct buf hex;
+	int r;
 
-	brd_sha256_init(&sha);
-	brd_sha256_add(&sha, (struct bread_str){ d->id, strlen(d->id) + 1 });
-	brd_sha256_add(&sha, d->json);
-	brd_sha256_end(&sha, sum);
-	brd_buf_init(&hex, 128);
-	brd_hex_add(&hex, sum, sizeof(sum));
-	memcpy(d->hash, hex.data, 65);
-	brd_buf_fini(&hex);
+	d->provider = c->model.provider;
+	d->model = c->model.model;
+	d->settings = brd_def_object(c->model.settings);
+	d->provider_options = brd_def_object(c->model.options);
+	d->prompt = brd_json_str(brd_json_get(root, "prompt"), &d->arena);
+	d->steps_max = c->steps_max;
+	d->max_ms = c->max_ms;
+	d->retry = brd_def_retry(&c->retry);
+	d->hooks = brd_def_object(c->hooks);
+	pick_format(d, c->format);
+	if (d->format == FORMAT_JSON && brd_json_type(c->output_schema) == JSON_NONE)
+		return brd_fail(err, BREAD_E_INVALID, "agent",
+			"output.format is json, which needs an outputSchema; {} takes anything");
+	r = brd_def_schema(&d->input_schema, &d->input_text, c->input_schema, "inputSchema", err);
+	return r ? r
+		 : brd_def_schema(&d->output_schema, &d->output_text, c->output_schema,
+			   "outputSchema", err);
 }
 
-static struct bread_str raw_object(struct jval v)
+static int take_callbacks(struct agent_def *d, const struct def_parts *parts, struct bread_err *err)
 {
-	return brd_json_count(v) ? brd_json_raw(v) : (struct bread_str){ 0 };
+	int r = 0;
+
+	for (size_t i = 0; parts->from && !r && i < parts->from->tool_count; i++)
+		if (parts->from->tools[i].tool)
+			r = brd_def_add_callback(d, &parts->from->tools[i], err);
+	return r || !parts->more ? r : brd_def_add_callback(d, parts->more, err);
 }
 
-static int fill(struct agent_def *d, struct jval root, struct bread_err *err)
+static bool there(struct jval root, const char *key)
 {
-	struct agent_conf c = { 0 };
-	struct jval prompt = brd_json_get(root, "prompt");
-	int r = brd_conf_read(
-		brd_agent_fields, brd_agent_field_count, root, &c, NULL, "", &d->arena, err);
+	return brd_json_type(brd_json_get(root, key)) != JSON_NONE;
+}
+
+/* The order is the one in which the model is offered them. */
+static int take_tools(struct agent_def *d, struct jval root, const struct agent_conf *c,
+	const struct def_parts *parts, struct bread_err *err)
+{
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(c->tools); !r && brd_json_next(&it);)
+		r = brd_def_add_tool(d, it.value, NULL, d->dir, err);
+	if (!r)
+		r = take_callbacks(d, parts, err);
+	for (struct json_iter it = brd_json_each(c->tasks); !r && brd_json_next(&it);)
+		r = brd_def_add_task(d, it.value, err);
+	if (!r && there(root, "supervisor"))
+		r = brd_def_supervisor(d, &c->supervisor, err);
+	if (!r && there(root, "loop"))
+		r = brd_def_loop(d, &c->loop, err);
+	return r;
+}
+
+/* Takes away what is not offered, and marks what asks first. */
+static int permit(struct agent_def *d, const struct permission_conf *c, struct bread_err *err)
+{
+	struct permissions p;
+	size_t kept = 0;
+	int r = brd_permissions_parse(&p, &c->allow, &c->ask, &c->deny, &d->arena, err);
 
 	if (r)
 		return r;
-	d->provider = c.model.provider;
-	d->model = c.model.model;
-	d->settings = raw_object(c.model.settings);
-	d->provider_options = raw_object(c.model.options);
-	d->prompt = brd_json_str(prompt, &d->arena);
-	d->steps_max = c.steps_max;
-	d->max_ms = c.max_ms;
-	d->retry = to_retry(&c.retry);
-	pick_format(d, c.format);
-	if (d->format == FORMAT_JSON && brd_json_type(c.output_schema) == JSON_NONE)
-		return brd_fail(err, BREAD_E_INVALID, "agent",
-			"output.format is json, which needs an outputSchema; {} takes anything");
-	r = compile(&d->input_schema, &d->input_text, c.input_schema, "inputSchema", err);
+	for (size_t i = 0; i < d->tool_count; i++) {
+		struct tool_def *t = &d->tools[i];
+
+		if (brd_permitted(&p, t->permission, &t->gated))
+			d->tools[kept++] = *t;
+		else
+			brd_def_tool_fini(t);
+	}
+	d->tool_count = kept;
+	return 0;
+}
+
+static void take_sections(struct agent_def *d)
+{
+	struct buf out;
+
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	brd_def_roster_sections(d, &out);
+	d->sections = brd_arena_copy(&d->arena, brd_buf_str(&out));
+	brd_buf_fini(&out);
+}
+
+static int fill(
+	struct agent_def *d, struct jval root, const struct def_parts *parts, struct bread_err *err)
+{
+	struct agent_conf c = { 0 };
+	int r = brd_conf_read(
+		brd_agent_fields, brd_agent_field_count, root, &c, NULL, "", &d->arena, err);
+
 	if (!r)
-		r = compile(
-			&d->output_schema, &d->output_text, c.output_schema, "outputSchema", err);
-	for (struct json_iter it = brd_json_each(c.tools); !r && brd_json_next(&it);)
-		r = add_tool(d, it.value, err);
+		r = take_plain(d, root, &c, err);
+	if (!r)
+		r = take_tools(d, root, &c, parts, err);
+	if (!r)
+		r = permit(d, &c.permissions, err);
 	for (struct json_iter it = brd_json_each(c.humans); !r && brd_json_next(&it);)
-		r = add_human(d, it.value, err);
+		r = brd_def_add_human(d, it.value, err);
+	/* an agent of the format json is offered no tools, so none are advertised */
+	if (!r && d->format != FORMAT_JSON)
+		take_sections(d);
 	return r;
 }
+
+/* ---- their life ---- */
 
 static struct agent_def *blank(const char *id, struct bread_str json, const char *dir)
 {
@@ -444,12 +195,12 @@ static struct agent_def *blank(const char *id, struct bread_str json, const char
 	d->id = brd_arena_strz(&d->arena, brd_str(id));
 	d->dir = dir ? brd_arena_strz(&d->arena, brd_str(dir)) : NULL;
 	d->json = brd_arena_copy(&d->arena, json);
-	hash_text(d);
+	brd_def_hash(d->id, d->json, d->hash);
 	return d;
 }
 
-int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json,
-	const char *dir, struct bread_err *err)
+int brd_def_build(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
+	const struct def_parts *parts, struct bread_err *err)
 {
 	struct agent_def *d;
 	struct json_where where = { 0 };
@@ -467,13 +218,19 @@ int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str j
 		brd_fail(err, r, id, "the definition is not JSON: %s at byte %zu", where.what,
 			where.at);
 	else
-		r = fill(d, root, err);
+		r = fill(d, root, parts, err);
 	if (r) {
 		brd_agent_def_unref(d);
 		return r;
 	}
 	*ret = d;
 	return 0;
+}
+
+int brd_agent_def_new(struct agent_def **ret, const char *id, struct bread_str json,
+	const char *dir, struct bread_err *err)
+{
+	return brd_def_build(ret, id, json, dir, &(struct def_parts){ 0 }, err);
 }
 
 struct agent_def *brd_agent_def_ref(struct agent_def *d)
@@ -486,66 +243,28 @@ void brd_agent_def_unref(struct agent_def *d)
 {
 	if (!d || atomic_fetch_sub(&d->refs, 1) > 1)
 		return;
-	for (size_t i = 0; i < d->tool_count; i++) {
-		brd_schema_unref(d->tools[i].schema);
-		brd_tool_close(d->tools[i].tool);
-	}
+	for (size_t i = 0; i < d->tool_count; i++)
+		brd_def_tool_fini(&d->tools[i]);
 	brd_schema_unref(d->input_schema);
 	brd_schema_unref(d->output_schema);
 	brd_arena_fini(&d->arena);
 	free(d);
 }
 
-static int add_callback(struct agent_def *d, const char *name, const char *description,
-	struct bread_str schema, bread_tool_fn *fn, void *arg, struct bread_err *err)
-{
-	struct tool_def *t = tool_slot(d);
-	int r;
-
-	memset(t, 0, sizeof(*t));
-	name_tool(d, t, name, description ? description : "");
-	t->schema_text = schema.n ? brd_arena_copy(&d->arena, schema)
-				  : BRD_STR("{\"type\":\"object\",\"properties\":{}}");
-	t->streams = true;
-	r = brd_schema_new(&t->schema, t->schema_text, err);
-	if (r)
-		return r;
-	r = brd_tool_open_callback(&t->tool, fn, arg);
-	if (r) {
-		brd_schema_unref(t->schema);
-		return r;
-	}
-	d->tool_count++;
-	return 0;
-}
-
 int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
 	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
 	struct bread_err *err)
 {
-	struct agent_def *copy;
-	int r = brd_agent_def_new(&copy, d->id, d->json, d->dir, err);
+	struct tool_def more = {
+		.name = (char *)name, .description = (char *)description, .schema_text = schema
+	};
+	int r = brd_tool_open_callback(&more.tool, fn, arg);
 
-	if (r)
-		return r;
-	/* tools written in C are not in the JSON: take over those of d, too */
-	for (size_t i = copy->tool_count; !r && i < d->tool_count; i++) {
-		const struct tool_def *t = &d->tools[i];
-		bread_tool_fn *had;
-		void *had_arg;
-
-		if (brd_tool_callback_of(t->tool, &had, &had_arg))
-			r = add_callback(
-				copy, t->name, t->description, t->schema_text, had, had_arg, err);
-	}
 	if (!r)
-		r = add_callback(copy, name, description, schema, fn, arg, err);
-	if (r) {
-		brd_agent_def_unref(copy);
-		return r;
-	}
-	*ret = copy;
-	return 0;
+		r = brd_def_build(ret, d->id, d->json, d->dir,
+			&(struct def_parts){ .from = d, .more = &more }, err);
+	brd_tool_close(more.tool);
+	return r;
 }
 
 struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str leaf)

@@ -58,6 +58,7 @@ struct tool_def {
 	bool idempotent; /* may run again when a crash left it without a result (contract C11) */
 	int64_t timeout_ms;
 	struct retry_def retry;
+	struct bread_str hooks; /* JSON of the key; empty: none */
 };
 
 /* What a task is: one structured call of a model (docs/compositions.md). */
