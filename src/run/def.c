@@ -89,6 +89,7 @@ static int take_plain(
 	d->max_ms = c->max_ms;
 	d->retry = brd_def_retry(&c->retry);
 	d->hooks = brd_def_object(c->hooks);
+	d->prompt_tokens = c->knowledge.inject ? (size_t)c->knowledge.max_tokens : 0;
 	pick_format(d, c->format);
 	if (d->format == FORMAT_JSON && brd_json_type(c->output_schema) == JSON_NONE)
 		return brd_fail(err, BREAD_E_INVALID, "agent",
@@ -124,8 +125,16 @@ static int take_tools(struct agent_def *d, struct jval root, const struct agent_
 		r = brd_def_add_tool(d, it.value, NULL, d->dir, err);
 	if (!r)
 		r = take_callbacks(d, parts, err);
+	if (!r && there(root, "documents"))
+		r = brd_def_add_core(d, brd_document_tools, err);
+	if (!r && there(root, "knowledge"))
+		r = brd_def_add_core(d, brd_knowledge_tools, err);
 	for (struct json_iter it = brd_json_each(c->tasks); !r && brd_json_next(&it);)
 		r = brd_def_add_task(d, it.value, err);
+	if (!r && parts->skill.p)
+		r = brd_def_take_skill(d, c->skills, parts->skill, err);
+	if (!r && d->skill_count)
+		r = brd_def_add_core(d, brd_skill_tools, err);
 	if (!r && there(root, "supervisor"))
 		r = brd_def_supervisor(d, &c->supervisor, err);
 	if (!r && there(root, "loop"))
@@ -159,6 +168,7 @@ static void take_sections(struct agent_def *d)
 	struct buf out;
 
 	brd_buf_init(&out, BUF_NO_LIMIT);
+	brd_def_skill_sections(d, &out);
 	brd_def_roster_sections(d, &out);
 	d->sections = brd_arena_copy(&d->arena, brd_buf_str(&out));
 	brd_buf_fini(&out);
@@ -173,6 +183,8 @@ static int fill(
 
 	if (!r)
 		r = take_plain(d, root, &c, err);
+	if (!r)
+		r = brd_def_skills(d, c.skills, err);
 	if (!r)
 		r = take_tools(d, root, &c, parts, err);
 	if (!r)
@@ -265,6 +277,13 @@ int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, c
 			&(struct def_parts){ .from = d, .more = &more }, err);
 	brd_tool_close(more.tool);
 	return r;
+}
+
+int brd_agent_def_with_skill(struct agent_def **ret, const struct agent_def *d, struct bread_str id,
+	struct bread_err *err)
+{
+	return brd_def_build(ret, d->id, d->json, d->dir,
+		&(struct def_parts){ .from = d, .skill = id.p ? id : BRD_STR("") }, err);
 }
 
 struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str leaf)

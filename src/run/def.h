@@ -71,6 +71,7 @@ struct task_def {
 	struct schema *input, *output;
 	struct retry_def retry;
 	struct bread_str hooks; /* JSON, as an agent's */
+	char *dir;              /* where paths in hooks start; NULL: the current folder */
 };
 
 enum visibility { SHOW_ALL, SHOW_ENDS, SHOW_NONE }; /* passthrough, mediate, hidden */
@@ -83,13 +84,14 @@ struct roster_entry {
 
 struct skill_def {
 	char *id, *name, *description;
+	char *summary; /* what the prompt says of it: its description, or what it is called */
 	struct bread_str body;
 	struct skill_reference {
 		char *name;
 		struct bread_str content;
 	} * references;
 	size_t reference_count;
-	char **scripts; /* absolute paths; NULL-terminated */
+	char **scripts; /* absolute paths, NULL-terminated; NULL: none */
 };
 
 struct agent_def {
@@ -103,7 +105,7 @@ struct agent_def {
 	struct bread_str settings, provider_options;
 	struct bread_str prompt;
 	/* What stands behind the prompt and what is added to it for one run: the skill summary, the
-	 * delegation and the loop section. Empty: none. */
+	 * delegation and the loop section, each only with its tool. Empty: none. */
 	struct bread_str sections;
 	struct bread_str input_text, output_text; /* the schemas */
 	struct schema *input_schema, *output_schema;
@@ -154,6 +156,10 @@ int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, c
  * INVALID_NAME; SKILL_NOT_FOUND. */
 int brd_agent_def_with_skill(struct agent_def **ret, const struct agent_def *d, struct bread_str id,
 	struct bread_err *err);
+
+/* The system prompt of a run: the agent's, what it knows (a section, or empty), the loaded skill,
+ * the sections. Appended to out; nothing: no system message is sent. */
+void brd_agent_def_prompt(const struct agent_def *d, struct bread_str knowledge, struct buf *out);
 
 /* The tool behind a leaf name; NULL: there is none. */
 struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str leaf);

@@ -67,6 +67,7 @@ void brd_def_hash(const char *id, struct bread_str json, char ret[65]);
 struct def_parts {
 	const struct agent_def *from; /* its tools in C are taken over; NULL: none */
 	const struct tool_def *more;  /* another of those; NULL: none */
+	struct bread_str skill;       /* the caller's choice; p NULL: none */
 };
 int brd_def_build(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
 	const struct def_parts *parts, struct bread_err *err);
@@ -97,3 +98,10 @@ int brd_def_supervisor(struct agent_def *d, const struct supervisor_conf *c, str
 int brd_def_loop(struct agent_def *d, const struct loop_conf *c, struct bread_err *err);
 /* What the prompt says of them. */
 void brd_def_roster_sections(const struct agent_def *d, struct buf *out);
+
+/* ---- def_skill.c ---- */
+int brd_def_skills(struct agent_def *d, struct jval list, struct bread_err *err);
+/* Makes id the loaded one: its scripts become tools. */
+int brd_def_take_skill(
+	struct agent_def *d, struct jval list, struct bread_str id, struct bread_err *err);
+void brd_def_skill_sections(const struct agent_def *d, struct buf *out);

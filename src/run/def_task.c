@@ -11,7 +11,7 @@
 #include "run/task.h"
 
 struct task_conf {
-	char *name, *description, *instructions;
+	char *name, *description, *instructions, *dir;
 	struct model_conf model;
 	struct jval input, output, hooks;
 	struct retry_conf retry;
@@ -61,6 +61,10 @@ const struct conf_field brd_task_fields[] = {
 		.offset = AT(task_conf, hooks),
 		.words = "object",
 		.doc = "Hooks of its calls." },
+	{ .key = "dir",
+		.type = CONF_STR,
+		.offset = AT(task_conf, dir),
+		.doc = "Where paths in hooks start; default: the file's folder." },
 };
 const size_t brd_task_field_count = CONF_COUNT(brd_task_fields);
 
@@ -104,6 +108,7 @@ int brd_task_read(struct task_def *ret, struct jval v, struct arena *a, struct b
 		.instructions = c.instructions,
 		.retry = brd_def_retry(&c.retry),
 		.hooks = brd_def_object(c.hooks),
+		.dir = c.dir,
 	};
 	r = compile(ret, &c, err);
 	if (r)

@@ -20,6 +20,7 @@
 #include "bread/ext/model.h"
 #include "crumb/sequencer.h"
 #include "loop/loop.h"
+#include "run/core_tool.h"
 #include "run/def.h"
 #include "store/store.h"
 #include "transport/hub.h"
@@ -39,6 +40,7 @@ struct run_env {
 	int64_t first_byte_ms, silence_ms; /* of a model's stream */
 	struct run_counts *counts;
 	_Atomic bool draining; /* runs stop at their next step boundary and stay in the store */
+	struct core_conf core; /* of our own tools */
 
 	/* The provider of that name; NULL: none. ret_known gets the names there are, to be said. */
 	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);

@@ -13,9 +13,8 @@
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/client.h"
+#include "net/guard.h"
 #include "net/sse.h"
-#include "net/url.h"
 #include "tool/internal.h"
 
 struct http_tool {
@@ -95,11 +94,6 @@ static int http_open(
 static void http_close(struct bread_tool *t)
 {
 	brd_arena_fini(&((struct http_tool *)t)->arena);
-}
-
-static bool only_public(void *arg, const void *sa)
-{
-	return brd_addr_public(sa);
 }
 
 static void on_line(void *arg, struct bread_str line)
@@ -218,10 +212,10 @@ static void http_start(struct bread_tool *t, struct bread_tool_call *call)
 	hc->call = call;
 	brd_buf_init(&hc->body, TOOL_RESULT_MAX);
 	brd_lines_init(&hc->lines, TOOL_RESULT_MAX, on_line, hc);
-	if (!h->allow_private)
-		spec.allow_addr = only_public;
 	bread_op_begin(&call->op, on_cancel, hc);
 	bread_op_init(&hc->op, call->loop, on_done, hc);
+	/* the URL itself was checked when the tool was opened */
+	brd_guard(&spec, h->allow_private, NULL);
 	hc->http = brd_http_call_start(brd_http_client_of(call->loop), &spec, &hc->op);
 }
 
