@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct bread;
+struct bread_decision_ops;
 struct bread_model_ops;
 struct bread_store_ops;
 struct bread_tool_ops;
@@ -99,6 +100,11 @@ BREAD_API int bread_format(
  * name in `providers`. options: JSON object, given to ops->open. ops must outlive the instance. */
 BREAD_API int bread_provider(struct bread *b, const char *name, const struct bread_model_ops *ops,
 	struct bread_str options, struct bread_err *err);
+/* A decision host of the embedder's own: steps name it as their provider. It wins over one of that
+ * name in `decisions`. options: given to ops->open as they are. ops must outlive the instance.
+ * Before start. */
+BREAD_API int bread_decision(struct bread *b, const char *name,
+	const struct bread_decision_ops *ops, struct bread_str options, struct bread_err *err);
 /* A store of the embedder's own, instead of `store`. Before start, which opens it. */
 BREAD_API int bread_use_store(struct bread *b, const struct bread_store_ops *ops,
 	struct bread_str url, struct bread_str options, struct bread_err *err);

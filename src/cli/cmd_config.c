@@ -3,6 +3,7 @@
  * tables themselves as a reference. */
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "decision/decision.h"
 #include "project/check.h"
 #include "run/def.h"
 #include "server/internal.h"
@@ -36,6 +37,8 @@ static int run_reference(struct cli_args *a)
 	brd_conf_reference(brd_instance_fields, brd_instance_field_count, "", true, &b);
 	brd_buf_addz(&b, "\n## server\n\n");
 	brd_conf_reference(brd_server_fields, brd_server_field_count, "server", true, &b);
+	brd_buf_addz(&b, "\n## decisions.NAME\n\n");
+	brd_conf_reference(brd_decision_fields, brd_decision_field_count, "", false, &b);
 	brd_buf_addz(&b, "\n# agents/ID/agent.yaml\n\n");
 	brd_conf_reference(brd_agent_fields, brd_agent_field_count, "", false, &b);
 	brd_buf_addz(&b, "\n# agents/ID/tools/NAME.yaml\n\n");

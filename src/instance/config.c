@@ -65,6 +65,11 @@ const struct conf_field brd_instance_fields[] = {
 		.offset = AT(providers),
 		.words = "object",
 		.doc = "Model providers by name: a type, or a name of the catalogue." },
+	{ .key = "decisions",
+		.type = CONF_JSON,
+		.offset = AT(decisions),
+		.words = "object",
+		.doc = "Decision hosts by name: a type, or an object with one." },
 	{ .key = "blobStore",
 		.type = CONF_JSON,
 		.offset = AT(blob),
@@ -121,6 +126,8 @@ int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_e
 	int r = brd_conf_read(
 		brd_instance_fields, brd_instance_field_count, v, &c, doc, "", &a, err);
 
+	if (!r)
+		r = brd_instance_check_decisions(v, doc, err);
 	brd_arena_fini(&a);
 	return r;
 }
@@ -318,6 +325,8 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 		r = check_pipelines(b, err);
 	if (!r)
 		r = open_providers(b, err);
+	if (!r)
+		r = brd_instance_open_decisions(b, err);
 	if (!r)
 		r = open_blob(b, err);
 	if (!r)

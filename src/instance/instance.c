@@ -122,6 +122,7 @@ void bread_free(struct bread *b)
 	brd_owner_free(b);
 	brd_loops_close(b);
 	brd_instance_close_parts(b);
+	brd_decisions_close(b->decisions);
 	brd_registry_fini(b);
 	brd_map_fini(&b->active);
 	brd_map_fini(&b->sessions);

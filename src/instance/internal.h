@@ -8,11 +8,12 @@
 #pragma once
 #include <pthread.h>
 #include "config/conf.h"
+#include "decision/decision.h"
 #include "instance/instance.h"
 #include "run/run.h"
 
 struct instance_conf {
-	struct jval store, transport, blob, providers, crumb_filter, pipelines;
+	struct jval store, transport, blob, providers, decisions, crumb_filter, pipelines;
 	struct jval server, ingress, entrypoints, log; /* for those who stand above */
 	struct {
 		int64_t max;
@@ -69,6 +70,7 @@ struct bread {
 
 	struct bread_store *store;
 	struct bread_blob *blob;
+	struct decisions *decisions; /* NULL: none are configured */
 	struct hub *hub;
 	char owner[UUID_LEN + 1];
 	struct run_env env;
@@ -86,6 +88,8 @@ struct bread {
 /* ---- registry.c ---- */
 /* One reference; NULL: there is none. */
 struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id);
+/* NULL: there is none. It lives as long as the instance. */
+struct bread_model *brd_registry_provider(struct bread *b, struct bread_str name);
 void brd_registry_env(struct bread *b); /* gives runs their lookups */
 void brd_registry_fini(struct bread *b);
 
@@ -94,6 +98,12 @@ void brd_registry_fini(struct bread *b);
 int brd_instance_open_parts(struct bread *b, struct bread_err *err);
 int brd_instance_open_store(struct bread *b, struct bread_err *err);
 void brd_instance_close_parts(struct bread *b);
+
+/* ---- decisions.c ---- */
+int brd_instance_open_decisions(struct bread *b, struct bread_err *err); /* after the providers */
+/* v: the whole of bread.yaml. */
+int brd_instance_check_decisions(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
+struct decisions *brd_instance_decisions(const struct bread *b); /* for runs; NULL: none */
 
 /* ---- loops.c ---- */
 int brd_loops_open(struct bread *b, struct bread_err *err);

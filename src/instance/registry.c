@@ -198,6 +198,21 @@ static struct bread_model *provider_of(void *arg, const char *name, struct buf *
 	return m;
 }
 
+struct bread_model *brd_registry_provider(struct bread *b, struct bread_str name)
+{
+	struct bread_model *m = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	brd_list_each(l, &b->providers) {
+		struct provider *p = brd_list_of(l, struct provider, link);
+
+		if (!m && brd_str_is(name, p->name))
+			m = p->model;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return m;
+}
+
 static struct agent_def *definition_of(void *arg, struct bread_str id, struct bread_str hash)
 {
 	struct agent_def *d = brd_registry_agent(arg, id);

@@ -2,6 +2,7 @@
 /* See stream.h. A handle is a place in blocks; an index is given out when the
  * block's start is emitted, which for a call may be much later. */
 #include "model/stream.h"
+#include <math.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/str.h"
@@ -373,13 +374,26 @@ struct bread_str brd_mstream_call_id(const struct mstream *s, int at)
 	return at < 0 ? (struct bread_str){ 0 } : brd_buf_str(&s->blocks[at].id);
 }
 
+void brd_mstream_likely(struct mstream *s, struct jval tokens)
+{
+	for (struct json_iter it = brd_json_each(tokens); brd_json_next(&it);) {
+		double log = brd_json_num(brd_json_get(it.value, "logprob"), NAN);
+
+		if (!isfinite(log) || log > 0)
+			continue;
+		s->log_likely += log;
+		s->likely_known = true;
+	}
+}
+
 static void finish(struct mstream *s, enum bread_stop reason)
 {
 	struct bread_event ev = { .kind = BREAD_EV_DONE,
 		.reason = reason == BREAD_STOP_STOP && s->has_calls ? BREAD_STOP_TOOL_USE : reason,
 		.usage = s->usage,
 		.response_id = brd_buf_str(&s->response_id),
-		.response_model = brd_buf_str(&s->response_model) };
+		.response_model = brd_buf_str(&s->response_model),
+		.likely = s->likely_known ? exp(s->log_likely) : 0 };
 
 	if (s->ended)
 		return;

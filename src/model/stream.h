@@ -11,6 +11,7 @@
 #pragma once
 #include <stdbool.h>
 #include "base/buf.h"
+#include "base/json.h"
 #include "bread/ext/model.h"
 
 #define MSTREAM_TEXT_MAX ((size_t)64 * 1024 * 1024) /* of all blocks together */
@@ -35,6 +36,8 @@ struct mstream {
 	unsigned next_index;
 	size_t text_len;
 	struct bread_usage usage;
+	double log_likely; /* of the text so far */
+	bool likely_known;
 	struct buf response_id, response_model;
 	bool started; /* START was emitted */
 	bool touched; /* so was something that follows it: no silent retry any more */
@@ -56,6 +59,8 @@ void brd_mstream_add_to(
 	struct mstream *s, int *block, enum bread_part_kind kind, struct bread_str text);
 /* id, name: empty while they are not known. */
 void brd_mstream_call(struct mstream *s, int block, struct bread_str id, struct bread_str name);
+/* The log-probabilities of pieces of text: a list of objects with a "logprob". */
+void brd_mstream_likely(struct mstream *s, struct jval tokens);
 /* more is appended to its signature. */
 void brd_mstream_sign(struct mstream *s, int block, struct bread_str more);
 void brd_mstream_redact(struct mstream *s, int block, struct bread_str payload);

@@ -51,8 +51,9 @@ static void put_entry(
 	brd_jw_end_obj(w);
 }
 
-/* Scripted providers read files: they are told the folder. */
-static void put_providers(struct project *p, struct jsonw *w, struct jval v)
+/* Scripted providers and decision hosts name files: key is what tells them where these are. */
+static void put_scripted(
+	struct project *p, struct jsonw *w, struct jval v, const char *key, const char *dflt)
 {
 	brd_jw_obj(w);
 	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
@@ -61,7 +62,7 @@ static void put_providers(struct project *p, struct jsonw *w, struct jval v)
 		brd_jw_keys(w, brd_json_str(it.key, &p->arena));
 		if (brd_json_is(type, "scripted") ||
 			(brd_json_type(type) == JSON_NONE && brd_json_is(it.key, "scripted")))
-			put_entry(p, w, it.value, "dir", ".");
+			put_entry(p, w, it.value, key, dflt);
 		else
 			brd_jw_raw(w, brd_json_raw(it.value));
 	}
@@ -78,7 +79,9 @@ static void put_member(struct project *p, struct jsonw *w, struct jval key, stru
 	else if (brd_json_is(key, "blobStore") && entry)
 		put_entry(p, w, v, "dir", NULL);
 	else if (brd_json_is(key, "providers") && brd_json_type(v) == JSON_OBJECT)
-		put_providers(p, w, v);
+		put_scripted(p, w, v, "dir", ".");
+	else if (brd_json_is(key, "decisions") && brd_json_type(v) == JSON_OBJECT)
+		put_scripted(p, w, v, "record", NULL);
 	else
 		brd_jw_raw(w, brd_json_raw(v));
 }

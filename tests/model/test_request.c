@@ -208,6 +208,33 @@ static void chat_lays_out_a_history(void **state)
 	ask_fini(&q);
 }
 
+static void log_probabilities_are_asked_for_where_there_are_any(void **state)
+{
+	static const struct {
+		const char *entry, *model;
+		bool asks;
+	} cases[] = {
+		{ "{\"type\":\"vllm\"}", "m", true },
+		{ "{\"type\":\"openai\",\"apiKey\":\"K\"}", "gpt-4.1", true },
+		{ "{\"type\":\"openai\",\"apiKey\":\"K\"}", "o3-mini", false },
+		{ "{\"type\":\"lmstudio\"}", "m", false },
+		{ "{\"type\":\"lmstudio\",\"quirks\":{\"logprobs\":true}}", "m", true },
+		{ "{\"type\":\"ollama\"}", "m", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct asked q;
+
+		ask_init(&q, cases[i].entry);
+		q.req.model = brd_str(cases[i].model);
+		q.req.want_likely = 1;
+		ask_write(&q);
+		assert_int_equal(
+			brd_json_bool(brd_json_get(q.body, "logprobs"), false), cases[i].asks);
+		ask_fini(&q);
+	}
+}
+
 static void an_unknown_host_gets_the_common_core(void **state)
 {
 	struct asked q;
@@ -394,6 +421,7 @@ int main(void)
 		cmocka_unit_test(anthropic_thinks_within_its_limit),
 		cmocka_unit_test(anthropic_asks_for_structure),
 		cmocka_unit_test(chat_lays_out_a_history),
+		cmocka_unit_test(log_probabilities_are_asked_for_where_there_are_any),
 		cmocka_unit_test(an_unknown_host_gets_the_common_core),
 		cmocka_unit_test(quirks_may_be_overridden),
 		cmocka_unit_test(chat_is_strict_only_where_it_can_be),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 #include "base/buf.h"
 #include "base/str.h"
@@ -39,6 +40,40 @@ static void hear_fini(struct heard *h)
 }
 
 /* START 0, TEXT 1 2 3, THINKING 4 5 6, CALL 7 8 9, FILE 10, DONE 11, ERROR 12 */
+
+static void hear_likely(void *arg, const struct bread_event *ev)
+{
+	if (ev->kind == BREAD_EV_DONE)
+		*(double *)arg = ev->likely;
+}
+
+static void the_whole_is_as_likely_as_its_pieces_together(void **state)
+{
+	static const struct {
+		const char *pieces;
+		double likely;
+	} cases[] = {
+		{ "[{\"logprob\":-0.6931471805599453},{\"logprob\":-0.6931471805599453}]", 0.25 },
+		{ "[{\"logprob\":0}]", 1 },
+		{ "[{\"logprob\":1},{\"logprob\":null},{}]", 0 },
+		{ "null", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct arena a = { 0 };
+		struct mstream s;
+		struct jval v;
+		double likely = -1;
+
+		assert_int_equal(brd_json_parse(&a, brd_str(cases[i].pieces), 0, &v, NULL), 0);
+		brd_mstream_init(&s, hear_likely, &likely);
+		brd_mstream_likely(&s, v);
+		brd_mstream_done(&s, BREAD_STOP_STOP);
+		assert_true(fabs(likely - cases[i].likely) < 1e-9);
+		brd_mstream_fini(&s);
+		brd_arena_fini(&a);
+	}
+}
 
 static void text_in_pieces(const char *const *pieces, const char *log)
 {
@@ -174,6 +209,7 @@ static void breaches_of_the_order_are_seen(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_whole_is_as_likely_as_its_pieces_together),
 		cmocka_unit_test(half_a_character_waits_for_its_rest),
 		cmocka_unit_test(half_a_surrogate_pair_waits_for_its_rest),
 		cmocka_unit_test(what_stays_alone_becomes_a_replacement),

@@ -141,21 +141,27 @@ class Response(threading.Thread):
 
 class Server:
     def __init__(self, bread, folder, env):
-        self.log = open(os.path.join(folder, 'server.log'), 'wb')
-        self.proc = subprocess.Popen([bread, 'start', '--cwd', folder, '-p', '0'], stdout=self.log,
+        s = socket.socket()
+        s.bind(('127.0.0.1', 0))
+        self.port = s.getsockname()[1]
+        s.close()
+        self.log = open(os.path.join(folder, 'server.log'), 'ab')
+        self.proc = subprocess.Popen([bread, 'start', '--cwd', folder, '-p', str(self.port)], stdout=self.log,
                                      stderr=self.log, stdin=subprocess.DEVNULL, env=env)
         self.folder = folder
         until = time.time() + 20
-        while not (listens := re.search(r'^\[bread\] Listening on http://.*:(\d+)\n', self.tail(), re.M)):
+        while True:
             if self.proc.poll() is not None or time.time() > until:
                 self.proc.kill()
                 raise NoStart('the server did not start:\n' + self.tail())
-            time.sleep(0.02)
-        self.port = int(listens[1])
+            try:
+                socket.create_connection(('127.0.0.1', self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
 
     def tail(self):
-        with open(os.path.join(self.folder, 'server.log')) as f:
-            return f.read()[-2000:]
+        return open(os.path.join(self.folder, 'server.log')).read()[-2000:]
 
     def stop(self, signal_name='SIGTERM'):
         if self.proc.poll() is None:
@@ -233,7 +239,7 @@ class Scenario:
 
     def stored(self, which):
         """The id of a checkpoint in the store, which may be about to be written."""
-        until = time.time() + 10
+        until = time.time() + JOIN_S
         while time.time() < until:
             rows = (self.tables() or {}).get('checkpoints', [])
             found = [r['id'] for r in rows if which(r)]

@@ -57,6 +57,7 @@ struct bread_model_request {
 	struct bread_str settings; /* JSON object: temperature, maxOutputTokens, reasoning, … */
 	struct bread_str provider_options; /* JSON object, merged into the provider's body */
 	struct bread_str session_id;       /* for caches; empty: none */
+	int want_likely;                   /* log-probabilities are asked for where there are any */
 	int max_retries;                   /* before anything was delivered; -1: 2 */
 	int64_t first_byte_ms; /* watchdog until the first event; 0: 60,000 (contract C21) */
 	int64_t silence_ms;    /* between events; 0: 120,000 */
@@ -121,6 +122,7 @@ struct bread_event {
 	enum bread_stop reason;
 	struct bread_usage usage;
 	struct bread_str response_id, response_model;
+	double likely; /* DONE: probability of the text, by its log-probabilities; 0: not known */
 	enum bread_model_fault fault;
 	int retryable, overflow, status;
 	int64_t retry_after_ms; /* -1: not said */

@@ -182,6 +182,8 @@ static int request(struct request_draft *o, struct bread_err *err)
 	write_tools(o);
 	if (o->req->schema.n && brd_body_key(o, "format"))
 		brd_write_schema(&o->w, o->req->schema, o->a);
+	if (o->req->want_likely)
+		brd_body_bool(o, "logprobs", true);
 	if (level.n)
 		brd_body_bool(o, "think", !brd_reasoning_off(level));
 	write_options(o);

@@ -70,6 +70,7 @@ static void on_line(void *arg, struct bread_str line)
 		brd_json_str(brd_json_get(m, "thinking"), &p->a));
 	brd_mstream_add_to(
 		p->s, &p->text, BREAD_PART_TEXT, brd_json_str(brd_json_get(m, "content"), &p->a));
+	brd_mstream_likely(p->s, brd_json_get(v, "logprobs"));
 	for (struct json_iter it = brd_json_each(brd_json_get(m, "tool_calls"));
 		brd_json_next(&it);)
 		on_call(p, it.value);

@@ -195,6 +195,9 @@ static int request(struct request_draft *o, struct bread_err *err)
 	write_sampling(o, q);
 	write_tools(o, q);
 	write_format(o, q);
+	/* models that reason refuse it */
+	if (o->req->want_likely && q->logprobs && !reasons(o))
+		brd_body_bool(o, "logprobs", true);
 	write_reasoning(o, q);
 	brd_body_end(o);
 	write_headers(o, q);

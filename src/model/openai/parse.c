@@ -263,6 +263,7 @@ static void on_chunk(struct chat_parser *p, struct jval v)
 		snprintf(p->finish, sizeof(p->finish), "%.*s", BRD_ARG(finish));
 	take_reasoning(p, delta);
 	take_content(p, brd_json_get(delta, "content"));
+	brd_mstream_likely(p->s, brd_json_path(choice, "logprobs.content"));
 	add_text(p, str(p, delta, "refusal"));
 	for (struct json_iter it = brd_json_each(brd_json_get(delta, "tool_calls"));
 		brd_json_next(&it);)

@@ -44,6 +44,7 @@ struct quirks {
 	bool api_key_header;  /* api-key instead of Authorization */
 	bool tool_stream;     /* "tool_stream":true for arguments in pieces */
 	bool random_seed;     /* "random_seed" instead of "seed" */
+	bool logprobs;        /* "logprobs":true is understood */
 	bool required_is_any; /* tool_choice "any" instead of "required" */
 };
 
