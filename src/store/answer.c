@@ -15,12 +15,17 @@ static size_t row_size(enum bread_read_kind kind)
 	case BREAD_READ_RUN:
 	case BREAD_READ_RUNS:
 	case BREAD_READ_UNFINISHED:
+	case BREAD_READ_TREE:
+	case BREAD_READ_TREE_OPEN:
 	case BREAD_READ_ACTIVE:
 		return sizeof(struct bread_run_row);
 	case BREAD_READ_CRUMBS:
 	case BREAD_READ_CRUMB:
+	case BREAD_READ_TREE_CRUMBS:
 		return sizeof(struct bread_crumb_row);
 	case BREAD_READ_NODES:
+	case BREAD_READ_TREE_NODES:
+	case BREAD_READ_ANSWERS:
 		return sizeof(struct bread_node_row);
 	case BREAD_READ_SESSION:
 	case BREAD_READ_SESSIONS:
@@ -29,9 +34,26 @@ static size_t row_size(enum bread_read_kind kind)
 		return sizeof(struct bread_message_row);
 	case BREAD_READ_CHECKPOINT:
 	case BREAD_READ_CHECKPOINTS:
+	case BREAD_READ_DUE:
 		return sizeof(struct bread_checkpoint_row);
 	case BREAD_READ_OWNERS:
 		return sizeof(struct bread_owner_row);
+	case BREAD_READ_LOOPS:
+	case BREAD_READ_LOOP:
+		return sizeof(struct bread_loop_row);
+	case BREAD_READ_LOOP_ROUNDS:
+		return sizeof(struct bread_loop_round_row);
+	case BREAD_READ_TASK_RUNS:
+	case BREAD_READ_TASK_RUN:
+		return sizeof(struct bread_task_run_row);
+	case BREAD_READ_KNOWLEDGE:
+	case BREAD_READ_KNOWLEDGE_OF:
+		return sizeof(struct bread_knowledge_row);
+	case BREAD_READ_DOCUMENTS:
+	case BREAD_READ_DOCUMENT:
+		return sizeof(struct bread_document_row);
+	case BREAD_READ_IDEMPOTENCY:
+		return sizeof(struct bread_idempotency_row);
 	case BREAD_READ_DEFINITION:
 		return 0;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Matching of tags. Text that is not JSON has no tags. */
+/* Matching of tags and texts. Text that is not JSON has no tags. */
 #include "store/tags.h"
 #include "base/json.h"
+#include "base/str.h"
 
 static bool tag_equals(struct jval tag, struct bread_str value, struct arena *scratch)
 {
@@ -46,4 +47,12 @@ bool brd_tags_match_all(struct arena *scratch, struct bread_str tags, struct bre
 	}
 	brd_arena_reset(scratch);
 	return matches;
+}
+
+bool brd_text_has(struct bread_str text, struct bread_str part)
+{
+	for (size_t i = 0; i + part.n <= text.n; i++)
+		if (brd_str_ieq(brd_sub(text, i, part.n), part))
+			return true;
+	return false;
 }

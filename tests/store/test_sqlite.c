@@ -202,10 +202,10 @@ static void newer_schema_is_refused(void **state)
 
 	opened(w);
 	closed(w);
-	run_sql(w->path, "UPDATE bread_meta SET value = '2' WHERE key = 'schema'");
+	run_sql(w->path, "UPDATE bread_meta SET value = '3' WHERE key = 'schema'");
 	assert_int_equal(open_with(w, w->path, "{}"), BREAD_E_INVALID);
 	says(w, w->path, "newer");
-	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta"), 2);
+	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta"), 3);
 }
 
 static void shared_tables_are_all_there(void **state)
@@ -225,7 +225,7 @@ static void shared_tables_are_all_there(void **state)
 		12);
 	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM sqlite_master WHERE type = "
 					  "'table' AND name LIKE 'bread\\_%' ESCAPE '\\'"),
-		5);
+		8);
 }
 
 static void database_of_an_old_version_is_brought_up(void **state)
@@ -258,6 +258,156 @@ static void database_of_an_old_version_is_brought_up(void **state)
 	opened(w);
 	assert_int_equal(commit1(w, kit_key(BREAD_REC_SESSION_DELETE, "s", NULL)), BREAD_OK);
 	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM checkpoints"), 0);
+}
+
+/* As version 1 wrote it: a run that waits for somebody, and one that somebody has to go on with. */
+static const char version_1[] =
+	"CREATE TABLE bread_runs ("
+	" id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, status INTEGER NOT NULL,"
+	" cancel_requested INTEGER NOT NULL DEFAULT 0, owner TEXT,"
+	" root_id TEXT, parent_id TEXT, agent_id TEXT NOT NULL, session_id TEXT,"
+	" definition TEXT, created_at INTEGER NOT NULL,"
+	" started_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER NOT NULL DEFAULT 0,"
+	" input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,"
+	" tags TEXT, options TEXT, input TEXT, output TEXT, files TEXT, error TEXT);"
+	"CREATE INDEX bread_runs_session ON bread_runs(session_id);"
+	"CREATE INDEX bread_runs_open ON bread_runs(session_id) WHERE status < 3;"
+	"CREATE TABLE checkpoints ("
+	" id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, run_id TEXT NOT NULL,"
+	" session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,"
+	" tool_name TEXT NOT NULL, tool_call_id TEXT NOT NULL, schema TEXT NOT NULL,"
+	" prompt TEXT, skill TEXT, parent TEXT, pending TEXT, created_at INTEGER NOT NULL);"
+	"CREATE INDEX bread_checkpoints_run ON checkpoints(run_id);"
+	"CREATE TABLE bread_nodes ("
+	" run_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,"
+	" state INTEGER NOT NULL, data TEXT, PRIMARY KEY (run_id, name));"
+	"CREATE TABLE bread_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"INSERT INTO bread_meta VALUES ('schema', '1');"
+	"INSERT INTO bread_runs (id, epoch, status, root_id, agent_id, session_id, created_at,"
+	" input) VALUES ('asleep', 1, 2, 'asleep', 'a', 's', 5, '\"hi\"'),"
+	" ('going', 3, 1, 'going', 'a', 't', 6, '\"ho\"');"
+	"INSERT INTO bread_nodes VALUES ('asleep', 'broken', 'human', 1, '{'),"
+	" ('asleep', 'human.0.1', 'human', 1, '{\"checkpointId\":\"c\"}'),"
+	" ('asleep', 'model.0', 'model', 2, '{\"checkpointId\":\"c\"}');"
+	"INSERT INTO checkpoints VALUES"
+	" ('c', 'a', 'asleep', 's', 'ask', 'tc', '{}', NULL, NULL, NULL, NULL, 7),"
+	" ('foreign', 'a', 'theirs', 's', 'ask', 'tc', '{}', NULL, NULL, NULL, NULL, 8);";
+
+static void database_of_version_1_is_brought_up(void **state)
+{
+	struct world *w = *state;
+	struct bread_read r = { .kind = BREAD_READ_CHECKPOINTS };
+
+	run_sql(w->path, version_1);
+	opened(w);
+	kit_read(w->store, w->loop, &r);
+	assert_int_equal(r.count, 2);
+	assert_str(r.checkpoints[0].root_id, "asleep");
+	assert_str(r.checkpoints[0].node, "human.0.1");
+	assert_str(r.checkpoints[0].kind, "input");
+	assert_str(r.checkpoints[1].id, "foreign");
+	assert_str(r.checkpoints[1].root_id, "");
+	bread_read_fini(&r);
+	r = (struct bread_read){ .kind = BREAD_READ_UNFINISHED };
+	kit_read(w->store, w->loop, &r);
+	assert_int_equal(r.count, 1);
+	assert_str(r.runs->id, "going");
+	assert_str(r.runs->input, "\"ho\"");
+	assert_int_equal(r.runs->epoch, 3);
+	bread_read_fini(&r);
+	assert_int_equal(commit1(w, (struct bread_rec){ .kind = BREAD_REC_RUN_WAKE,
+					    .run.id = BRD_STR("asleep") }),
+		BREAD_OK);
+	r = (struct bread_read){ .kind = BREAD_READ_UNFINISHED };
+	kit_read(w->store, w->loop, &r);
+	assert_int_equal(r.count, 2);
+	bread_read_fini(&r);
+	closed(w);
+	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta WHERE key = 'schema'"), 2);
+	opened(w); /* a second time there is nothing to do */
+	closed(w);
+}
+
+/* The columns are added, and then the process is gone: nothing of it has happened. */
+static void migration_that_is_cut_off_begins_again(void **state)
+{
+	struct world *w = *state;
+
+	run_sql(w->path, version_1);
+	/* no index can be made over this: its name is taken by a table */
+	run_sql(w->path, "CREATE TABLE bread_runs_awake (x)");
+	assert_int_not_equal(open_with(w, w->path, "{}"), BREAD_OK);
+	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM pragma_table_info('bread_runs') "
+					  "WHERE name = 'wake'"),
+		0);
+	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta WHERE key = 'schema'"), 1);
+	run_sql(w->path, "DROP TABLE bread_runs_awake");
+	opened(w);
+	closed(w);
+	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta WHERE key = 'schema'"), 2);
+}
+
+static void lone_run_leaves_nothing_in_the_tables_of_trees(void **state)
+{
+	struct world *w = *state;
+	struct bread_rec recs[] = { kit_session("s", 5, NULL), kit_run("r", "s", BREAD_RUN_RUNNING),
+		kit_crumb("r", 1, "s", BRD_STR("{}")) };
+
+	opened(w);
+	assert_int_equal(kit_commit(w->store, w->loop, recs, 3), BREAD_OK);
+	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM bread_tree"), 0);
+	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM bread_runs INDEXED BY "
+					  "bread_runs_below WHERE parent_id IS NOT NULL"),
+		0);
+}
+
+static void our_part_of_a_checkpoint_goes_with_it(void **state)
+{
+	struct world *w = *state;
+	struct bread_rec rec = { .kind = BREAD_REC_CHECKPOINT,
+		.checkpoint = { .id = BRD_STR("c"),
+			.run_id = BRD_STR("r"),
+			.root_id = BRD_STR("p"),
+			.session_id = BRD_STR("s"),
+			.deadline = 5 } };
+	static const char count[] = "SELECT count(*) FROM bread_checkpoints";
+
+	opened(w);
+	commit1(w, rec);
+	assert_int_equal(ask_sql(w->path, count), 1);
+	commit1(w, kit_key(BREAD_REC_CHECKPOINT_CLAIM, "c", NULL));
+	assert_int_equal(ask_sql(w->path, count), 0);
+	commit1(w, rec);
+	commit1(w, kit_key(BREAD_REC_CHECKPOINT_DROP, "r", NULL));
+	assert_int_equal(ask_sql(w->path, count), 0);
+	commit1(w, rec);
+	commit1(w, kit_key(BREAD_REC_CHECKPOINT_DROP, "p", NULL));
+	assert_int_equal(ask_sql(w->path, count), 0);
+	commit1(w, rec);
+	commit1(w, kit_key(BREAD_REC_SESSION_DELETE, "s", NULL));
+	assert_int_equal(ask_sql(w->path, count), 0);
+	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM checkpoints"), 0);
+}
+
+static void edge_is_written_for_others(void **state)
+{
+	struct world *w = *state;
+	struct bread_rec rec = { .kind = BREAD_REC_KNOWLEDGE,
+		.knowledge = { .id = BRD_STR("k1"), .agent_id = BRD_STR("a") } };
+
+	opened(w);
+	commit1(w, rec);
+	rec.knowledge.id = BRD_STR("k2");
+	rec.knowledge.to_id = BRD_STR("k1");
+	rec.knowledge.relation = BRD_STR("knows");
+	rec.knowledge.edge_id = BRD_STR("e");
+	commit1(w, rec);
+	assert_int_equal(
+		ask_sql(w->path, "SELECT count(*) FROM kg_edges WHERE id = 'e' AND from_id "
+				 "= 'k2' AND to_id = 'k1' AND relation = 'knows'"),
+		1);
+	commit1(w, kit_key(BREAD_REC_KNOWLEDGE_FORGET, "k1", "a"));
+	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM kg_edges"), 0);
 }
 
 static void others_find_what_we_write(void **state)
@@ -464,6 +614,11 @@ int main(void)
 		T(newer_schema_is_refused),
 		T(shared_tables_are_all_there),
 		T(database_of_an_old_version_is_brought_up),
+		T(database_of_version_1_is_brought_up),
+		T(migration_that_is_cut_off_begins_again),
+		T(lone_run_leaves_nothing_in_the_tables_of_trees),
+		T(our_part_of_a_checkpoint_goes_with_it),
+		T(edge_is_written_for_others),
 		T(others_find_what_we_write),
 		T(full_disk_is_told_and_gone_through),
 		T(full_disk_names_the_file_and_the_remedy),

@@ -71,8 +71,8 @@ struct bread_message_row {
 struct bread_crumb_row {
 	struct bread_str run_id, session_id, agent_id, type, crumb;
 	int64_t seq, created_at;
-	/* its line in the log of a composed tree; tree_seq 0: it has none. root_id is not read back
-	 */
+	/* Its line in the log of a composed tree; tree_seq 0: it has none. Only TREE_CRUMBS gives
+	 * it back, without root_id. BREAD_E_CONFLICT when (root_id, tree_seq) is taken. */
 	struct bread_str root_id, path;
 	int64_t tree_seq;
 };
@@ -184,10 +184,12 @@ enum bread_rec_kind {
 	/* key: id; it is gone. BREAD_E_CONFLICT when it was not there: others see the same,
 	 * whatever the timing (contract C15). */
 	BREAD_REC_CHECKPOINT_CLAIM,
-	/* key: a run's id; all of its checkpoints are gone; affected counts. */
+	/* key: a run's id; all of its checkpoints are gone, and those of its tree if it is a root;
+	 * affected counts. */
 	BREAD_REC_CHECKPOINT_DROP,
-	/* key: id; with its messages, checkpoints, crumbs, runs and their nodes; affected: 1 if it
-	 * was there. */
+	/* key: id; with its messages, checkpoints, crumbs, runs, the runs below these, and the
+	 * sessions that those ran in; with runs go their nodes, lines of trees, checkpoints and
+	 * idempotency keys. affected: 1 if it was there. */
 	BREAD_REC_SESSION_DELETE,
 	BREAD_REC_LOOP,       /* loop: added, or replaced */
 	BREAD_REC_LOOP_ROUND, /* round: added */
@@ -203,7 +205,7 @@ enum bread_rec_kind {
 	BREAD_REC_IDEMPOTENCY,
 	BREAD_REC_IDEMPOTENCY_CLEANUP, /* number: those made before this time go; affected counts */
 	/* number: updated before this time; value: tags as a JSON object or empty, all must match;
-	 * affected counts. */
+	 * affected counts, with the sessions below them. */
 	BREAD_REC_SESSION_CLEANUP,
 };
 
@@ -275,7 +277,7 @@ enum bread_read_kind {
 	/* key: root of a composed tree; after: a tree_seq; limit, max_bytes; ascending by tree_seq
 	 */
 	BREAD_READ_TREE_CRUMBS,
-	BREAD_READ_LOOPS,       /* filter.agent_id, session_id, status_word; by started_at */
+	BREAD_READ_LOOPS,       /* filter.agent_id, session_id, status_word; newest first */
 	BREAD_READ_LOOP,        /* key */
 	BREAD_READ_LOOP_ROUNDS, /* key: loop; by index */
 	BREAD_READ_TASK_RUNS, /* filter.agent_id, session_id, task_id, status_word; newest first */
@@ -283,10 +285,11 @@ enum bread_read_kind {
 	/* filter.agent_id; filter.text: in the label, whatever its case; newest first */
 	BREAD_READ_KNOWLEDGE,
 	BREAD_READ_KNOWLEDGE_OF, /* filter.agent_id, session_id; newest first */
-	BREAD_READ_DOCUMENTS,    /* filter.agent_id; filter.text: in title or content */
-	BREAD_READ_DOCUMENT,     /* key; filter.agent_id */
-	BREAD_READ_IDEMPOTENCY,  /* key */
-	BREAD_READ_ACTIVE,       /* key: session; its runs that are queued, running or suspended */
+	/* filter.agent_id; filter.text: in title or content; as they were added */
+	BREAD_READ_DOCUMENTS,
+	BREAD_READ_DOCUMENT,    /* key; filter.agent_id */
+	BREAD_READ_IDEMPOTENCY, /* key */
+	BREAD_READ_ACTIVE,      /* key: session; its runs that are queued, running or suspended */
 };
 
 struct bread_run_filter {
@@ -303,7 +306,8 @@ struct bread_read {
 	struct bread_op op;
 	enum bread_read_kind kind;
 	struct bread_str key; /* its bytes and the filter's stay unchanged until the op ends */
-	/* crumbs: the last seq the caller has; sessions, messages, nodes: rows to skip */
+	/* crumbs: the last seq the caller has; lists of other rows, but for runs by filter, owners,
+	 * UNFINISHED and ACTIVE: rows to skip */
 	int64_t after;
 	size_t limit;     /* of rows; 0: 1,000 */
 	size_t max_bytes; /* of crumbs; 0: 1 MiB. At least one row is given */

@@ -23,6 +23,7 @@ static int memory_open(struct bread_store *s, struct bread_str url, struct bread
 	brd_list_init(&m->sessions_list);
 	brd_list_init(&m->runs_list);
 	brd_list_init(&m->open);
+	brd_mem_tables_init(m);
 	return 0;
 }
 

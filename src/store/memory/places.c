@@ -33,6 +33,7 @@ struct mem_run *brd_mem_run_at(struct mem_store *m, struct bread_str id, bool ma
 		return run;
 	run = brd_alloc(sizeof(*run));
 	run->id = own(id);
+	brd_list_init(&run->below);
 	brd_map_put(&m->runs, run->id, run);
 	return run;
 }
@@ -53,6 +54,13 @@ static void free_vec(struct mem_vec *v, void (*free_one)(void *p))
 	free(v->at);
 }
 
+/* Those in the list are in none from now on. */
+static void unlink_all(struct list *head)
+{
+	while (brd_list_pop(head))
+		continue;
+}
+
 void brd_mem_run_free(struct mem_run *run)
 {
 	if (!run)
@@ -60,7 +68,10 @@ void brd_mem_run_free(struct mem_run *run)
 	brd_list_remove(&run->link);
 	brd_list_remove(&run->open);
 	brd_list_remove(&run->of_session);
+	brd_list_remove(&run->of_root);
+	unlink_all(&run->below);
 	free_vec(&run->crumbs, free);
+	free_vec(&run->lines, free);
 	free_vec(&run->nodes, free_node);
 	brd_map_fini(&run->nodes_by_name);
 	free(run->row);
@@ -68,11 +79,10 @@ void brd_mem_run_free(struct mem_run *run)
 	free(run);
 }
 
-/* Neither it nor its runs are in the maps by id any more. */
+/* It is not in the map by id any more. */
 void brd_mem_session_free(struct mem_store *m, struct mem_session *s)
 {
-	brd_list_each_safe(it, &s->runs)
-		brd_mem_run_free(brd_list_of(it, struct mem_run, of_session));
+	unlink_all(&s->runs);
 	for (size_t i = 0; i < s->messages.count; i++) {
 		struct bread_message_row *row = s->messages.at[i];
 
@@ -83,15 +93,6 @@ void brd_mem_session_free(struct mem_store *m, struct mem_session *s)
 	free(s->row);
 	free((char *)s->id.p);
 	free(s);
-}
-
-static void free_owner(void *p)
-{
-	struct mem_owner *o = p;
-
-	free(o->row);
-	free((char *)o->id.p);
-	free(o);
 }
 
 static void free_values(struct map *m, void (*free_one)(void *p))
@@ -114,14 +115,12 @@ void brd_mem_free_all(struct mem_store *m)
 	struct map_slot *slot;
 	size_t at = 0;
 
-	free_values(&m->runs, free_run); /* first: sessions would free theirs */
+	free_values(&m->runs, free_run);
 	while (brd_map_next(&m->sessions, &at, &slot))
 		brd_mem_session_free(m, slot->value);
 	brd_map_fini(&m->sessions);
 	brd_map_fini(&m->messages);
-	free_values(&m->checkpoints, free);
-	free_values(&m->definitions, free);
-	free_values(&m->owners, free_owner);
+	brd_mem_tables_fini(m);
 }
 
 size_t brd_mem_crumb_find(const struct mem_run *run, int64_t seq)
@@ -133,6 +132,22 @@ size_t brd_mem_crumb_find(const struct mem_run *run, int64_t seq)
 		const struct bread_crumb_row *row = run->crumbs.at[mid];
 
 		if (row->seq < seq)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t brd_mem_line_find(const struct mem_run *root, int64_t seq)
+{
+	size_t low = 0, high = root->lines.count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct mem_line *line = root->lines.at[mid];
+
+		if (line->row->tree_seq < seq)
 			low = mid + 1;
 		else
 			high = mid;

@@ -6,15 +6,7 @@
 #include "store/memory/impl.h"
 #include "store/tags.h"
 
-/* A page of the answer: how much is skipped, how much fits. */
-struct page {
-	struct bread_read *r;
-	struct answer *a;
-	size_t skip, limit, bytes, max_bytes;
-};
-
-/* false: the page is full, and more is set. */
-static bool give(struct page *p, const struct row_kind *k, const void *row)
+bool brd_mem_give(struct page *p, const struct row_kind *k, const void *row)
 {
 	if (p->skip) {
 		p->skip--;
@@ -38,12 +30,23 @@ static int64_t head(const struct mem_run *run)
 	return last->seq;
 }
 
+static int64_t tree_head(const struct mem_run *root)
+{
+	const struct mem_line *last;
+
+	if (!root->lines.count)
+		return 0;
+	last = root->lines.at[root->lines.count - 1];
+	return last->row->tree_seq;
+}
+
 static bool give_run(struct page *p, const struct mem_run *run)
 {
 	struct bread_run_row row = *run->row;
 
 	row.head = head(run);
-	return give(p, &brd_mem_run, &row);
+	row.tree_head = row.composed ? tree_head(run) : 0;
+	return brd_mem_give(p, &brd_mem_run, &row);
 }
 
 static bool run_matches(
@@ -86,12 +89,19 @@ static void read_run(struct mem_store *m, struct page *p)
 		give_run(p, run);
 }
 
+/* A root that goes on, or was answered or cancelled while it slept. */
+static bool is_awake(const struct bread_run_row *row)
+{
+	return !row->parent_id.n &&
+	       (row->status != BREAD_RUN_SUSPENDED || row->wake > 0 || row->cancel_requested);
+}
+
 static void read_unfinished(struct mem_store *m, struct page *p)
 {
 	brd_list_each(it, &m->open) {
 		struct mem_run *run = brd_list_of(it, struct mem_run, open);
 
-		if (run->row->status != BREAD_RUN_SUSPENDED && !give_run(p, run))
+		if (is_awake(run->row) && !give_run(p, run))
 			return;
 	}
 }
@@ -110,23 +120,43 @@ static void read_active(struct mem_store *m, struct page *p)
 	}
 }
 
+/* false: the page is full. line: with what only the log of a tree says. */
+static bool give_crumb(struct page *p, const struct bread_crumb_row *from, bool line)
+{
+	struct bread_crumb_row row = *from;
+
+	p->bytes += row.crumb.n;
+	if (p->a->count && p->bytes > p->max_bytes) {
+		p->r->more = 1;
+		return false;
+	}
+	if (!line) {
+		row.path = (struct bread_str){ 0 };
+		row.tree_seq = 0;
+	}
+	return brd_mem_give(p, &brd_mem_crumb, &row);
+}
+
 static void read_crumbs(struct mem_store *m, struct page *p)
 {
 	struct mem_run *run = brd_mem_run_at(m, p->r->key, false);
 
 	if (!run || p->r->after == INT64_MAX)
 		return;
-	for (size_t i = brd_mem_crumb_find(run, p->r->after + 1); i < run->crumbs.count; i++) {
-		const struct bread_crumb_row *row = run->crumbs.at[i];
+	for (size_t i = brd_mem_crumb_find(run, p->r->after + 1); i < run->crumbs.count; i++)
+		if (!give_crumb(p, run->crumbs.at[i], false))
+			return;
+}
 
-		p->bytes += row->crumb.n;
-		if (p->a->count && p->bytes > p->max_bytes) {
-			p->r->more = 1;
+static void read_tree_crumbs(struct mem_store *m, struct page *p)
+{
+	struct mem_run *root = brd_mem_run_at(m, p->r->key, false);
+
+	if (!root || p->r->after == INT64_MAX)
+		return;
+	for (size_t i = brd_mem_line_find(root, p->r->after + 1); i < root->lines.count; i++)
+		if (!give_crumb(p, ((struct mem_line *)root->lines.at[i])->row, true))
 			return;
-		}
-		if (!give(p, &brd_mem_crumb, row))
-			return;
-	}
 }
 
 static void read_crumb(struct mem_store *m, struct page *p)
@@ -136,16 +166,66 @@ static void read_crumb(struct mem_store *m, struct page *p)
 
 	if (run && at < run->crumbs.count &&
 		((struct bread_crumb_row *)run->crumbs.at[at])->seq == p->r->after)
-		give(p, &brd_mem_crumb, run->crumbs.at[at]);
+		give_crumb(p, run->crumbs.at[at], false);
+}
+
+/* Calls each for the root and those below it; open: only for those of them that have not ended.
+ * Stops when each says false. */
+static void walk_tree(struct mem_store *m, struct page *p, bool open,
+	bool (*each)(struct page *p, const struct mem_run *run))
+{
+	struct mem_run *root = brd_mem_run_at(m, p->r->key, false);
+
+	if (!root)
+		return;
+	if (root->row && !root->row->parent_id.n && !each(p, root))
+		return;
+	brd_list_each(it, &root->below) {
+		struct mem_run *run = brd_list_of(it, struct mem_run, of_root);
+
+		if (run->row && (!open || brd_list_linked(&run->open)) && !each(p, run))
+			return;
+	}
+}
+
+static void read_tree(struct mem_store *m, struct page *p)
+{
+	walk_tree(m, p, false, give_run);
+}
+
+static void read_tree_open(struct mem_store *m, struct page *p)
+{
+	walk_tree(m, p, true, give_run);
+}
+
+static bool give_nodes(struct page *p, const struct mem_run *run)
+{
+	for (size_t i = 0; i < run->nodes.count; i++) {
+		const struct bread_node_row *row = ((struct mem_node *)run->nodes.at[i])->row;
+
+		if ((p->r->kind != BREAD_READ_ANSWERS || row->state == 3) &&
+			!brd_mem_give(p, &brd_mem_node, row))
+			return false;
+	}
+	return true;
+}
+
+static void read_tree_nodes(struct mem_store *m, struct page *p)
+{
+	walk_tree(m, p, true, give_nodes);
+}
+
+static void read_answers(struct mem_store *m, struct page *p)
+{
+	walk_tree(m, p, false, give_nodes);
 }
 
 static void read_nodes(struct mem_store *m, struct page *p)
 {
 	struct mem_run *run = brd_mem_run_at(m, p->r->key, false);
 
-	for (size_t i = 0; run && i < run->nodes.count; i++)
-		if (!give(p, &brd_mem_node, ((struct mem_node *)run->nodes.at[i])->row))
-			return;
+	if (run)
+		give_nodes(p, run);
 }
 
 static void read_session(struct mem_store *m, struct page *p)
@@ -153,7 +233,7 @@ static void read_session(struct mem_store *m, struct page *p)
 	struct mem_session *s = brd_mem_session_at(m, p->r->key, false);
 
 	if (s && s->row)
-		give(p, &brd_mem_session, s->row);
+		brd_mem_give(p, &brd_mem_session, s->row);
 }
 
 /* By created_at; the order of the list, which is that of creation, decides among equals. */
@@ -199,7 +279,7 @@ static void read_sessions(struct mem_store *m, struct page *p)
 	struct session_at *all = sorted_sessions(m, &p->r->filter, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (!give(p, &brd_mem_session, all[i].row))
+		if (!brd_mem_give(p, &brd_mem_session, all[i].row))
 			break;
 	free(all);
 }
@@ -209,78 +289,18 @@ static void read_messages(struct mem_store *m, struct page *p)
 	struct mem_session *s = brd_mem_session_at(m, p->r->key, false);
 
 	for (size_t i = 0; s && i < s->messages.count; i++)
-		if (!give(p, &brd_mem_message, s->messages.at[i]))
+		if (!brd_mem_give(p, &brd_mem_message, s->messages.at[i]))
 			return;
 }
 
 static void read_definition(struct mem_store *m, struct page *p)
 {
-	struct mem_definition *d = brd_map_get(&m->definitions, p->r->key);
+	const struct mem_definition *d = brd_mem_get(m, MEM_DEFINITIONS, p->r->key);
 
 	if (!d)
 		return;
 	p->r->text = brd_answer_str(p->a, d->value);
 	p->a->count = 1;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct mem_owner *x = *(void *const *)a, *y = *(void *const *)b;
-
-	return brd_str_cmp(x->id, y->id);
-}
-
-static void read_owners(struct mem_store *m, struct page *p)
-{
-	struct mem_vec all = { 0 };
-	struct map_slot *slot;
-	size_t at = 0;
-
-	while (brd_map_next(&m->owners, &at, &slot))
-		if (((struct mem_owner *)slot->value)->row)
-			brd_mem_insert(&all, all.count, slot->value);
-	if (all.count)
-		qsort(all.at, all.count, sizeof(*all.at), by_id);
-	for (size_t i = 0; i < all.count; i++)
-		if (!give(p, &brd_mem_owner, ((struct mem_owner *)all.at[i])->row))
-			break;
-	free(all.at);
-}
-
-static void read_checkpoint(struct mem_store *m, struct page *p)
-{
-	struct bread_checkpoint_row *row = brd_map_get(&m->checkpoints, p->r->key);
-
-	if (row)
-		give(p, &brd_mem_checkpoint, row);
-}
-
-static int by_age(const void *a, const void *b)
-{
-	const struct bread_checkpoint_row *x = *(void *const *)a, *y = *(void *const *)b;
-
-	if (x->created_at != y->created_at)
-		return x->created_at < y->created_at ? -1 : 1;
-	return brd_str_cmp(x->id, y->id);
-}
-
-static void read_checkpoints(struct mem_store *m, struct page *p)
-{
-	struct mem_vec all = { 0 };
-	struct map_slot *slot;
-
-	for (size_t at = 0; brd_map_next(&m->checkpoints, &at, &slot);) {
-		struct bread_checkpoint_row *row = slot->value;
-
-		if (!p->r->key.n || brd_str_eq(row->run_id, p->r->key))
-			brd_mem_insert(&all, all.count, row);
-	}
-	if (all.count)
-		qsort(all.at, all.count, sizeof(*all.at), by_age);
-	for (size_t i = 0; i < all.count; i++)
-		if (!give(p, &brd_mem_checkpoint, all.at[i]))
-			break;
-	free(all.at);
 }
 
 static void (*const questions[])(struct mem_store *m, struct page *p) = {
@@ -292,18 +312,39 @@ static void (*const questions[])(struct mem_store *m, struct page *p) = {
 	[BREAD_READ_SESSION] = read_session,
 	[BREAD_READ_SESSIONS] = read_sessions,
 	[BREAD_READ_MESSAGES] = read_messages,
-	[BREAD_READ_CHECKPOINT] = read_checkpoint,
-	[BREAD_READ_CHECKPOINTS] = read_checkpoints,
 	[BREAD_READ_DEFINITION] = read_definition,
-	[BREAD_READ_OWNERS] = read_owners,
 	[BREAD_READ_UNFINISHED] = read_unfinished,
+	[BREAD_READ_TREE] = read_tree,
+	[BREAD_READ_TREE_OPEN] = read_tree_open,
+	[BREAD_READ_TREE_NODES] = read_tree_nodes,
+	[BREAD_READ_ANSWERS] = read_answers,
+	[BREAD_READ_TREE_CRUMBS] = read_tree_crumbs,
 	[BREAD_READ_ACTIVE] = read_active,
 };
 
+/* For which after is a number of rows. */
 static bool skips(enum bread_read_kind kind)
 {
-	return kind == BREAD_READ_SESSIONS || kind == BREAD_READ_MESSAGES ||
-	       kind == BREAD_READ_NODES || kind == BREAD_READ_CHECKPOINTS;
+	switch (kind) {
+	case BREAD_READ_NODES:
+	case BREAD_READ_SESSIONS:
+	case BREAD_READ_MESSAGES:
+	case BREAD_READ_CHECKPOINTS:
+	case BREAD_READ_DUE:
+	case BREAD_READ_TREE:
+	case BREAD_READ_TREE_OPEN:
+	case BREAD_READ_TREE_NODES:
+	case BREAD_READ_ANSWERS:
+	case BREAD_READ_LOOPS:
+	case BREAD_READ_LOOP_ROUNDS:
+	case BREAD_READ_TASK_RUNS:
+	case BREAD_READ_KNOWLEDGE:
+	case BREAD_READ_KNOWLEDGE_OF:
+	case BREAD_READ_DOCUMENTS:
+		return true;
+	default:
+		return false;
+	}
 }
 
 void brd_mem_read(struct mem_store *m, struct bread_read *r)
@@ -316,6 +357,7 @@ void brd_mem_read(struct mem_store *m, struct bread_read *r)
 		.max_bytes = brd_read_max_bytes(r),
 	};
 
-	questions[r->kind](m, &p);
+	if (!brd_mem_read_table(m, &p))
+		questions[r->kind](m, &p);
 	brd_answer_give(p.a, r);
 }

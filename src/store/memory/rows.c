@@ -4,41 +4,23 @@
 #include "base/mem.h"
 #include "store/memory/impl.h"
 
-#define AT(row, text) offsetof(struct bread_##row##_row, text)
-#define KIND(row, list) \
-	{ \
-		.size = sizeof(struct bread_##row##_row), .texts = list, \
-		.count = sizeof(list) / sizeof(*list) \
-	}
-
 static const size_t run_texts[] = { AT(run, id), AT(run, root_id), AT(run, parent_id),
 	AT(run, agent_id), AT(run, session_id), AT(run, owner), AT(run, definition), AT(run, input),
-	AT(run, output), AT(run, files), AT(run, error), AT(run, options), AT(run, tags) };
+	AT(run, output), AT(run, files), AT(run, error), AT(run, options), AT(run, tags),
+	AT(run, path) };
 static const size_t session_texts[] = { AT(session, id), AT(session, agent_id), AT(session, tags) };
 static const size_t message_texts[] = { AT(message, id), AT(message, session_id), AT(message, role),
 	AT(message, content) };
 static const size_t crumb_texts[] = { AT(crumb, run_id), AT(crumb, session_id), AT(crumb, agent_id),
-	AT(crumb, type), AT(crumb, crumb) };
+	AT(crumb, type), AT(crumb, crumb), AT(crumb, path) };
 static const size_t node_texts[] = { AT(node, run_id), AT(node, name), AT(node, kind),
 	AT(node, data) };
-static const size_t owner_texts[] = { AT(owner, id), AT(owner, place) };
 
 const struct row_kind brd_mem_run = KIND(run, run_texts);
 const struct row_kind brd_mem_session = KIND(session, session_texts);
 const struct row_kind brd_mem_message = KIND(message, message_texts);
 const struct row_kind brd_mem_crumb = KIND(crumb, crumb_texts);
 const struct row_kind brd_mem_node = KIND(node, node_texts);
-const struct row_kind brd_mem_owner = KIND(owner, owner_texts);
-
-static const size_t checkpoint_texts[] = { AT(checkpoint, id), AT(checkpoint, agent_id),
-	AT(checkpoint, run_id), AT(checkpoint, session_id), AT(checkpoint, tool_name),
-	AT(checkpoint, tool_call_id), AT(checkpoint, schema), AT(checkpoint, prompt),
-	AT(checkpoint, skill), AT(checkpoint, parent), AT(checkpoint, pending) };
-const struct row_kind brd_mem_checkpoint = KIND(checkpoint, checkpoint_texts);
-
-static const size_t definition_texts[] = { offsetof(struct mem_definition, key),
-	offsetof(struct mem_definition, value) };
-const struct row_kind brd_mem_definition = { sizeof(struct mem_definition), definition_texts, 2 };
 
 static struct bread_str *text_of(const struct row_kind *k, void *row, size_t i)
 {

@@ -10,43 +10,12 @@
 #include "base/str.h"
 #include "store/memory/impl.h"
 #include "store/store.h"
-#include "store/tags.h"
 
-#define WHERE "store.memory"
-
-enum undo_kind {
-	UNDO_SESSION,    /* place: session, old: row */
-	UNDO_MESSAGE,    /* place: session, old: the row that was added */
-	UNDO_RUN,        /* place: run, old: row */
-	UNDO_CRUMB,      /* place: run, old: the row that was added */
-	UNDO_NODE,       /* place: node, old: row */
-	UNDO_NODE_ADDED, /* place: run, its last node is new */
-	UNDO_DEFINITION, /* place: the definition that was added */
-	UNDO_OWNER,      /* place: owner, old: row */
-	UNDO_CHECKPOINT, /* old: the row that was added */
-	UNDO_CLAIM,      /* old: the row that was taken away */
-	UNDO_DELETED,    /* place: session */
-};
-
-struct mem_undo {
-	struct mem_undo *next;
-	enum undo_kind kind;
-	void *place, *old;
-};
-
-static void remember(struct mem_store *m, enum undo_kind kind, void *place, void *old)
-{
-	struct mem_undo *u = brd_alloc(sizeof(*u));
-
-	*u = (struct mem_undo){ m->undo, kind, place, old };
-	m->undo = u;
-}
-
-/* ---- changes ---- */
+#define WHERE MEM_WHERE
 
 static void set_session(struct mem_store *m, struct mem_session *s, struct bread_session_row *row)
 {
-	remember(m, UNDO_SESSION, s, s->row);
+	brd_mem_remember(m, UNDO_SESSION, s, s->row);
 	s->row = row;
 	if (!brd_list_linked(&s->link))
 		brd_list_push(&m->sessions_list, &s->link);
@@ -98,7 +67,7 @@ static int add_message(struct mem_store *m, const struct bread_rec *rec, struct 
 	copy = brd_mem_copy(&brd_mem_message, row);
 	brd_mem_insert(&s->messages, message_place(s, copy), copy);
 	brd_map_put(&m->messages, copy->id, copy);
-	remember(m, UNDO_MESSAGE, s, copy);
+	brd_mem_remember(m, UNDO_MESSAGE, s, copy);
 	touched = *s->row;
 	touched.updated_at = row->timestamp;
 	set_session(m, s, brd_mem_copy(&brd_mem_session, &touched));
@@ -111,9 +80,15 @@ static void join_session(struct mem_store *m, struct mem_run *run, struct bread_
 		brd_list_push(&brd_mem_session_at(m, session_id, true)->runs, &run->of_session);
 }
 
+static void join_root(struct mem_store *m, struct mem_run *run, const struct bread_run_row *row)
+{
+	if (row->parent_id.n && row->root_id.n && !brd_list_linked(&run->of_root))
+		brd_list_push(&brd_mem_run_at(m, row->root_id, true)->below, &run->of_root);
+}
+
 static void set_run(struct mem_store *m, struct mem_run *run, const struct bread_run_row *row)
 {
-	remember(m, UNDO_RUN, run, run->row);
+	brd_mem_remember(m, UNDO_RUN, run, run->row);
 	run->row = brd_mem_copy(&brd_mem_run, row);
 	brd_mem_run_listed(m, run);
 }
@@ -149,8 +124,9 @@ static int check_free(struct mem_store *m, struct bread_str session_id,
 /* The same for a run that is there: only a queued one has to wait. */
 static int check_turn(struct mem_store *m, const struct mem_run *run, struct bread_err *err)
 {
-	return run->row->status == BREAD_RUN_QUEUED ? check_free(m, run->row->session_id, run, err)
-						    : 0;
+	if (run->row->status != BREAD_RUN_QUEUED || run->row->parent_id.n)
+		return 0;
+	return check_free(m, run->row->session_id, run, err);
 }
 
 static int add_run(struct mem_store *m, const struct bread_rec *rec, struct bread_err *err)
@@ -165,8 +141,10 @@ static int add_run(struct mem_store *m, const struct bread_rec *rec, struct brea
 		check_free(m, row.session_id, NULL, err))
 		return err->code;
 	row.cancel_requested = !!row.cancel_requested;
+	row.composed = !!row.composed;
 	run = brd_mem_run_at(m, rec->run.id, true);
 	join_session(m, run, row.session_id);
+	join_root(m, run, &row);
 	set_run(m, run, &row);
 	return 0;
 }
@@ -203,6 +181,7 @@ static int set_status(struct mem_store *m, const struct bread_rec *rec, struct b
 	keep_number(&row.ended_at, in->ended_at);
 	keep_number(&row.input_tokens, in->input_tokens);
 	keep_number(&row.output_tokens, in->output_tokens);
+	keep_number(&row.steps, in->steps);
 	set_run(m, run, &row);
 	return 0;
 }
@@ -223,11 +202,13 @@ static int take_run(
 	row.owner = rec->run.owner;
 	row.epoch = epoch + 1;
 	row.status = BREAD_RUN_RUNNING;
+	row.wake = 0;
 	set_run(m, run, &row);
 	return 0;
 }
 
-static void cancel_run(struct mem_store *m, struct bread_rec *rec)
+/* What anybody may do to a run that has not ended. */
+static void poke_run(struct mem_store *m, struct bread_rec *rec)
 {
 	struct mem_run *run = brd_mem_run_at(m, rec->run.id, false);
 	struct bread_run_row row;
@@ -235,7 +216,10 @@ static void cancel_run(struct mem_store *m, struct bread_rec *rec)
 	if (!run || !run->row || brd_run_ended(run->row->status))
 		return;
 	row = *run->row;
-	row.cancel_requested = 1;
+	if (rec->kind == BREAD_REC_RUN_CANCEL)
+		row.cancel_requested = 1;
+	else
+		row.wake++;
 	set_run(m, run, &row);
 	rec->affected = 1;
 }
@@ -250,11 +234,31 @@ static void put_node(struct mem_store *m, const struct bread_node_row *row)
 		n->name = (struct bread_str){ brd_strndup(row->name), row->name.n };
 		brd_map_put(&run->nodes_by_name, n->name, n);
 		brd_mem_insert(&run->nodes, run->nodes.count, n);
-		remember(m, UNDO_NODE_ADDED, run, NULL);
+		brd_mem_remember(m, UNDO_NODE_ADDED, run, NULL);
 	} else {
-		remember(m, UNDO_NODE, n, n->row);
+		brd_mem_remember(m, UNDO_NODE, n, n->row);
 	}
 	n->row = brd_mem_copy(&brd_mem_node, row);
+}
+
+/* Its line in the log of its tree. */
+static int add_line(struct mem_store *m, struct mem_run *run, struct bread_str root_id,
+	const struct bread_crumb_row *row, struct bread_err *err)
+{
+	struct mem_run *root = brd_mem_run_at(m, root_id, true);
+	size_t at = brd_mem_line_find(root, row->tree_seq);
+	struct mem_line *line;
+
+	if (at < root->lines.count &&
+		((struct mem_line *)root->lines.at[at])->row->tree_seq == row->tree_seq)
+		return brd_fail(err, BREAD_E_CONFLICT, WHERE,
+			"line %lld of the tree of run %.*s is there already",
+			(long long)row->tree_seq, BRD_ARG(root_id));
+	line = brd_alloc(sizeof(*line));
+	*line = (struct mem_line){ run, row };
+	brd_mem_insert(&root->lines, at, line);
+	brd_mem_remember(m, UNDO_LINE, root, line);
+	return 0;
 }
 
 static int add_crumb(struct mem_store *m, const struct bread_crumb_row *row, struct bread_err *err)
@@ -270,271 +274,15 @@ static int add_crumb(struct mem_store *m, const struct bread_crumb_row *row, str
 			BRD_ARG(row->run_id));
 	join_session(m, run, row->session_id);
 	copy = brd_mem_copy(&brd_mem_crumb, row);
+	copy->root_id = (struct bread_str){ 0 };
 	brd_mem_insert(&run->crumbs, at, copy);
-	remember(m, UNDO_CRUMB, run, copy);
-	return 0;
-}
-
-static void add_definition(struct mem_store *m, const struct bread_rec *rec)
-{
-	struct mem_definition *d;
-
-	if (brd_map_get(&m->definitions, rec->key))
-		return;
-	d = brd_mem_copy(&brd_mem_definition, &(struct mem_definition){ rec->key, rec->value });
-	brd_map_put(&m->definitions, d->key, d);
-	remember(m, UNDO_DEFINITION, d, NULL);
-}
-
-static void set_owner(struct mem_store *m, struct bread_str id, const struct bread_owner_row *row)
-{
-	struct mem_owner *o = brd_map_get(&m->owners, id);
-
-	if (!o) {
-		o = brd_alloc(sizeof(*o));
-		o->id = (struct bread_str){ brd_strndup(id), id.n };
-		brd_map_put(&m->owners, o->id, o);
-	}
-	remember(m, UNDO_OWNER, o, o->row);
-	o->row = row ? brd_mem_copy(&brd_mem_owner, row) : NULL;
-}
-
-/* ---- checkpoints ---- */
-
-static void take_away(struct mem_store *m, struct bread_checkpoint_row *row)
-{
-	brd_map_del(&m->checkpoints, row->id);
-	remember(m, UNDO_CLAIM, NULL, row);
-}
-
-static void put_checkpoint(struct mem_store *m, const struct bread_checkpoint_row *row)
-{
-	struct bread_checkpoint_row *before = brd_map_get(&m->checkpoints, row->id);
-	struct bread_checkpoint_row *copy = brd_mem_copy(&brd_mem_checkpoint, row);
-
-	if (before)
-		take_away(m, before);
-	brd_map_put(&m->checkpoints, copy->id, copy);
-	remember(m, UNDO_CHECKPOINT, NULL, copy);
-}
-
-static int claim(struct mem_store *m, const struct bread_rec *rec, struct bread_err *err)
-{
-	struct bread_checkpoint_row *row = brd_map_get(&m->checkpoints, rec->key);
-
-	if (!row)
-		return brd_fail(err, BREAD_E_CONFLICT, WHERE,
-			"checkpoint %.*s was answered already", BRD_ARG(rec->key));
-	take_away(m, row);
-	return 0;
-}
-
-/* Those of a run, or of a session: id is compared with that text of the row. */
-static void drop_checkpoints(
-	struct mem_store *m, size_t text, struct bread_str id, int64_t *affected)
-{
-	struct map_slot *slot;
-	struct mem_vec found = { 0 };
-
-	for (size_t at = 0; brd_map_next(&m->checkpoints, &at, &slot);)
-		if (brd_str_eq(*(struct bread_str *)((char *)slot->value + text), id))
-			brd_mem_insert(&found, found.count, slot->value);
-	for (size_t i = 0; i < found.count; i++)
-		take_away(m, found.at[i]);
-	*affected += (int64_t)found.count;
-	free(found.at);
-}
-
-/* ---- deleting ---- */
-
-static void out_of_maps(struct mem_store *m, struct mem_session *s)
-{
-	s->gone = true;
-	brd_map_del(&m->sessions, s->id);
-	brd_list_each(it, &s->runs)
-		brd_map_del(&m->runs, brd_list_of(it, struct mem_run, of_session)->id);
-}
-
-static void delete_session(struct mem_store *m, struct mem_session *s, int64_t *affected)
-{
-	int64_t dropped = 0;
-
-	*affected += s->row != NULL;
-	drop_checkpoints(m, offsetof(struct bread_checkpoint_row, session_id), s->id, &dropped);
-	out_of_maps(m, s);
-	remember(m, UNDO_DELETED, s, NULL);
-}
-
-static void clean_up(struct mem_store *m, struct bread_rec *rec)
-{
-	struct arena scratch = { 0 };
-
-	brd_list_each(it, &m->sessions_list) {
-		struct mem_session *s = brd_list_of(it, struct mem_session, link);
-
-		if (!s->gone && s->row && s->row->updated_at < rec->number &&
-			brd_tags_match_all(&scratch, s->row->tags, rec->value))
-			delete_session(m, s, &rec->affected);
-	}
-	brd_arena_fini(&scratch);
-}
-
-/* ---- the way back, and the way on ---- */
-
-static void remove_row(struct mem_vec *v, const void *row)
-{
-	size_t i = v->count;
-
-	while (v->at[i - 1] != row)
-		i--;
-	brd_mem_remove(v, i - 1);
-}
-
-static void undo_node_added(struct mem_run *run)
-{
-	struct mem_node *n = run->nodes.at[run->nodes.count - 1];
-
-	brd_mem_remove(&run->nodes, run->nodes.count - 1);
-	brd_map_del(&run->nodes_by_name, n->name);
-	free(n->row);
-	free((char *)n->name.p);
-	free(n);
-}
-
-/* Places may have been made at these ids meanwhile; they are empty again by now. */
-static void undo_deleted(struct mem_store *m, struct mem_session *s)
-{
-	struct mem_session *other;
-
-	brd_list_each(it, &s->runs) {
-		struct mem_run *run = brd_list_of(it, struct mem_run, of_session);
-
-		brd_mem_run_free(brd_map_del(&m->runs, run->id));
-		brd_map_put(&m->runs, run->id, run);
-	}
-	other = brd_map_del(&m->sessions, s->id);
-	if (other) {
-		out_of_maps(m, other);
-		brd_mem_session_free(m, other);
-	}
-	s->gone = false;
-	brd_map_put(&m->sessions, s->id, s);
-}
-
-static void undo_session(struct mem_session *s, struct bread_session_row *old)
-{
-	free(s->row);
-	s->row = old;
-	if (!old)
-		brd_list_remove(&s->link);
-}
-
-/* A run of which nothing is left may come again, in another session. */
-static void leave_session(struct mem_run *run)
-{
-	if (!run->row && !run->crumbs.count)
-		brd_list_remove(&run->of_session);
-}
-
-static void undo_run(struct mem_store *m, struct mem_run *run, struct bread_run_row *old)
-{
-	free(run->row);
-	run->row = old;
-	brd_mem_run_listed(m, run);
-	leave_session(run);
-}
-
-static void undo_crumb(struct mem_run *run, struct bread_crumb_row *row)
-{
-	remove_row(&run->crumbs, row);
-	free(row);
-	leave_session(run);
-}
-
-static void undo_message(struct mem_store *m, struct mem_session *s, struct bread_message_row *row)
-{
-	brd_map_del(&m->messages, row->id);
-	remove_row(&s->messages, row);
-	free(row);
-}
-
-static void undo_one(struct mem_store *m, struct mem_undo *u)
-{
-	switch (u->kind) {
-	case UNDO_SESSION:
-		undo_session(u->place, u->old);
-		break;
-	case UNDO_MESSAGE:
-		undo_message(m, u->place, u->old);
-		break;
-	case UNDO_RUN:
-		undo_run(m, u->place, u->old);
-		break;
-	case UNDO_CRUMB:
-		undo_crumb(u->place, u->old);
-		break;
-	case UNDO_NODE:
-		free(((struct mem_node *)u->place)->row);
-		((struct mem_node *)u->place)->row = u->old;
-		break;
-	case UNDO_NODE_ADDED:
-		undo_node_added(u->place);
-		break;
-	case UNDO_DEFINITION:
-		brd_map_del(&m->definitions, ((struct mem_definition *)u->place)->key);
-		free(u->place);
-		break;
-	case UNDO_OWNER:
-		free(((struct mem_owner *)u->place)->row);
-		((struct mem_owner *)u->place)->row = u->old;
-		break;
-	case UNDO_CHECKPOINT:
-		brd_map_del(&m->checkpoints, ((struct bread_checkpoint_row *)u->old)->id);
-		free(u->old);
-		break;
-	case UNDO_CLAIM:
-		brd_map_put(&m->checkpoints, ((struct bread_checkpoint_row *)u->old)->id, u->old);
-		break;
-	case UNDO_DELETED:
-		undo_deleted(m, u->place);
-		break;
-	}
-}
-
-static void keep_one(struct mem_store *m, struct mem_undo *u)
-{
-	switch (u->kind) {
-	case UNDO_SESSION:
-	case UNDO_RUN:
-	case UNDO_NODE:
-	case UNDO_OWNER:
-	case UNDO_CLAIM:
-		free(u->old);
-		break;
-	case UNDO_DELETED:
-		brd_mem_session_free(m, u->place);
-		break;
-	default:
-		break;
-	}
-}
-
-static void settle(struct mem_store *m, void (*each)(struct mem_store *m, struct mem_undo *u))
-{
-	struct mem_undo *u;
-
-	while ((u = m->undo)) {
-		m->undo = u->next;
-		each(m, u);
-		free(u);
-	}
+	brd_mem_remember(m, UNDO_CRUMB, run, copy);
+	return row->tree_seq ? add_line(m, run, row->root_id, copy, err) : 0;
 }
 
 static int apply(
 	struct mem_store *m, struct bread_tx *tx, struct bread_rec *rec, struct bread_err *err)
 {
-	struct mem_session *s;
-
 	switch (rec->kind) {
 	case BREAD_REC_SESSION:
 		return add_session(m, rec);
@@ -547,42 +295,23 @@ static int apply(
 	case BREAD_REC_RUN_TAKE:
 		return take_run(m, rec, tx->fence_epoch, err);
 	case BREAD_REC_RUN_CANCEL:
-		cancel_run(m, rec);
+	case BREAD_REC_RUN_WAKE:
+		poke_run(m, rec);
 		return 0;
 	case BREAD_REC_NODE:
 		put_node(m, &rec->node);
 		return 0;
 	case BREAD_REC_CRUMB:
 		return add_crumb(m, &rec->crumb, err);
-	case BREAD_REC_DEFINITION:
-		add_definition(m, rec);
-		return 0;
-	case BREAD_REC_OWNER:
-		set_owner(m, rec->owner.id, &rec->owner);
-		return 0;
-	case BREAD_REC_OWNER_GONE:
-		set_owner(m, rec->key, NULL);
-		return 0;
-	case BREAD_REC_CHECKPOINT:
-		put_checkpoint(m, &rec->checkpoint);
-		return 0;
-	case BREAD_REC_CHECKPOINT_CLAIM:
-		return claim(m, rec, err);
-	case BREAD_REC_CHECKPOINT_DROP:
-		drop_checkpoints(
-			m, offsetof(struct bread_checkpoint_row, run_id), rec->key, &rec->affected);
-		return 0;
 	case BREAD_REC_SESSION_DELETE:
-		s = brd_mem_session_at(m, rec->key, false);
-		if (s)
-			delete_session(m, s, &rec->affected);
+		brd_mem_delete_session(m, rec);
 		return 0;
 	case BREAD_REC_SESSION_CLEANUP:
-		clean_up(m, rec);
+		brd_mem_clean_sessions(m, rec);
 		return 0;
+	default:
+		return brd_mem_apply_table(m, rec, err);
 	}
-	return brd_fail(
-		err, BREAD_E_INVALID, WHERE, "there is no record of kind %d", (int)rec->kind);
 }
 
 static int check_fence(struct mem_store *m, const struct bread_tx *tx, struct bread_err *err)
@@ -606,6 +335,6 @@ int brd_mem_apply(struct mem_store *m, struct bread_tx *tx, struct bread_err *er
 		tx->recs[i].affected = 0;
 		r = apply(m, tx, &tx->recs[i], err);
 	}
-	settle(m, r ? undo_one : keep_one);
+	brd_mem_settle(m, !r);
 	return r;
 }

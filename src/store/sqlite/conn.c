@@ -139,15 +139,36 @@ static void tag_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int(ctx, brd_tag_matches(sqlite3_user_data(ctx), s[0], s[1], s[2]));
 }
 
+/* bread_has(text, part): 1 if part is in text as brd_text_has says. */
+static void has_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct bread_str s[2];
+
+	for (int i = 0; i < 2; i++) {
+		s[i].p = (const char *)sqlite3_value_text(argv[i]);
+		s[i].n = (size_t)sqlite3_value_bytes(argv[i]);
+	}
+	sqlite3_result_int(ctx, brd_text_has(s[0], s[1]));
+}
+
+static int add_functions(struct sq_conn *c)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+	int rc = sqlite3_create_function_v2(
+		c->db, "bread_tag", 3, flags, &c->scratch, tag_function, NULL, NULL, NULL);
+
+	return rc ? rc
+		  : sqlite3_create_function_v2(
+			    c->db, "bread_has", 2, flags, NULL, has_function, NULL, NULL, NULL);
+}
+
 static int set_up(struct sq_conn *c, bool writable, struct bread_err *err)
 {
 	int rc;
 
 	sqlite3_extended_result_codes(c->db, 1);
 	sqlite3_busy_timeout(c->db, SQ_BUSY_MS);
-	rc = sqlite3_create_function_v2(c->db, "bread_tag", 3,
-		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, &c->scratch, tag_function,
-		NULL, NULL, NULL);
+	rc = add_functions(c);
 	if (rc)
 		return brd_sq_fail(c, rc, err);
 	if (writable && sqlite3_db_readonly(c->db, "main") == 1)

@@ -44,9 +44,14 @@ void brd_sq_bind_null(sqlite3_stmt *s, int at, struct bread_str text); /* NULL w
 struct bread_str brd_sq_column(sqlite3_stmt *s, int at);               /* until the next step */
 
 /* schema.c: the tables. */
+/* A run that somebody has to look at: a root that goes on, or was answered or cancelled while
+ * it slept. The condition of an index, and of its question, word for word. */
+#define SQ_AWAKE \
+	"parent_id IS NULL" \
+	" AND (status < 2 OR (status = 2 AND (wake > 0 OR cancel_requested > 0)))"
 int brd_sq_migrate(struct sq_conn *c, struct bread_err *err);
 
-/* records.c: one tx, inside a transaction of the database. */
+/* records.c: one tx, inside a transaction of the database. Its other files share records.h. */
 
 enum sq_outcome {
 	SQ_DONE,
@@ -60,7 +65,7 @@ struct sq_applied {
 	int rc;
 };
 
-extern const char *const brd_sq_record_sql[];
+extern const char *const brd_sq_record_sql[]; /* record_sql.c */
 extern const size_t brd_sq_record_sql_count;
 
 struct sq_applied brd_sq_apply(struct sq_conn *c, struct bread_tx *tx, struct bread_err *err);
@@ -70,7 +75,7 @@ void brd_sq_rollback(struct sq_conn *c);
 int brd_sq_save(struct sq_conn *c); /* a savepoint; at most one at a time */
 int brd_sq_unsave(struct sq_conn *c, bool keep);
 
-/* reads.c: one question. */
+/* reads.c: one question; read_sql.c: the statements. */
 extern const char *const brd_sq_read_sql[];
 extern const size_t brd_sq_read_sql_count;
 int brd_sq_answer(struct sq_conn *c, struct bread_read *r); /* an SQLite code */

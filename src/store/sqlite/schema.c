@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "store/sqlite/impl.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char shared_tables[] =
 	"CREATE TABLE IF NOT EXISTS sessions ("
@@ -77,27 +77,65 @@ static const char shared_indexes[] =
 /* status is enum bread_run_status; below 3 are the runs that have not ended. What is
  * looked up often stands first, so that it is found before a large input is.
  *
- * The order of rowids is the order of runs and of nodes: no index is paid for it. */
+ * The order of rowids is the order of runs and of nodes: no index is paid for it. A
+ * run that is alone has no line in bread_tree and is in none of the indexes of trees. */
 static const char own_tables[] =
 	"CREATE TABLE IF NOT EXISTS bread_runs ("
 	" id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, status INTEGER NOT NULL,"
-	" cancel_requested INTEGER NOT NULL DEFAULT 0, owner TEXT,"
-	" root_id TEXT, parent_id TEXT, agent_id TEXT NOT NULL, session_id TEXT,"
+	" cancel_requested INTEGER NOT NULL DEFAULT 0, wake INTEGER NOT NULL DEFAULT 0,"
+	" owner TEXT, root_id TEXT, parent_id TEXT, agent_id TEXT NOT NULL, session_id TEXT,"
 	" definition TEXT, created_at INTEGER NOT NULL,"
 	" started_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER NOT NULL DEFAULT 0,"
 	" input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,"
+	" steps INTEGER NOT NULL DEFAULT 0, kind INTEGER NOT NULL DEFAULT 0,"
+	" composed INTEGER NOT NULL DEFAULT 0, path TEXT,"
 	" tags TEXT, options TEXT, input TEXT, output TEXT, files TEXT, error TEXT);"
-	"CREATE INDEX IF NOT EXISTS bread_runs_session ON bread_runs(session_id);"
-	"CREATE INDEX IF NOT EXISTS bread_checkpoints_run ON checkpoints(run_id);"
-	"CREATE INDEX IF NOT EXISTS bread_runs_open ON bread_runs(session_id) WHERE status < 3;"
 	"CREATE TABLE IF NOT EXISTS bread_nodes ("
 	" run_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,"
 	" state INTEGER NOT NULL, data TEXT, PRIMARY KEY (run_id, name));"
+	"CREATE TABLE IF NOT EXISTS bread_tree ("
+	" root_id TEXT NOT NULL, tree_seq INTEGER NOT NULL, run_id TEXT NOT NULL,"
+	" seq INTEGER NOT NULL, path TEXT, PRIMARY KEY (root_id, tree_seq)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS bread_checkpoints ("
+	" id TEXT PRIMARY KEY, root_id TEXT, node TEXT, kind TEXT,"
+	" answer_schema TEXT, fallback TEXT, deadline INTEGER NOT NULL DEFAULT 0)"
+	" WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS bread_idempotency ("
+	" key TEXT PRIMARY KEY, hash TEXT NOT NULL, run_id TEXT NOT NULL,"
+	" after INTEGER NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS bread_definitions ("
 	" hash TEXT PRIMARY KEY, definition TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS bread_owners ("
 	" id TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL,"
 	" pid_started INTEGER NOT NULL, lease_until INTEGER NOT NULL);";
+
+/* Made when all columns are there. bread_runs_awake holds the few that somebody has to look
+ * at, however many are suspended; bread_nodes_answered is empty most of the time. */
+static const char own_indexes[] =
+	"CREATE INDEX IF NOT EXISTS bread_runs_session ON bread_runs(session_id);"
+	"CREATE INDEX IF NOT EXISTS bread_runs_open ON bread_runs(session_id) WHERE status < 3;"
+	"CREATE INDEX IF NOT EXISTS bread_runs_awake ON bread_runs(status) WHERE " SQ_AWAKE ";"
+	"CREATE INDEX IF NOT EXISTS bread_runs_below ON bread_runs(root_id, parent_id)"
+	" WHERE parent_id IS NOT NULL;"
+	"CREATE INDEX IF NOT EXISTS bread_nodes_answered ON bread_nodes(run_id) WHERE state = 3;"
+	"CREATE INDEX IF NOT EXISTS bread_checkpoints_run ON checkpoints(run_id);"
+	"CREATE INDEX IF NOT EXISTS bread_checkpoints_session ON checkpoints(session_id);"
+	"CREATE INDEX IF NOT EXISTS bread_checkpoints_root ON bread_checkpoints(root_id);"
+	"CREATE INDEX IF NOT EXISTS bread_checkpoints_due ON bread_checkpoints(deadline)"
+	" WHERE deadline > 0;"
+	"CREATE INDEX IF NOT EXISTS bread_edges_to ON kg_edges(to_id);"
+	"CREATE INDEX IF NOT EXISTS bread_idempotency_run ON bread_idempotency(run_id);"
+	"CREATE INDEX IF NOT EXISTS bread_idempotency_age ON bread_idempotency(created_at);";
+
+/* What version 1 knew of a question stands in the journal; a node that nobody can read
+ * leaves the question as the original's would be. */
+static const char from_version_1[] =
+	"INSERT OR IGNORE INTO bread_checkpoints (id, root_id, node, kind)"
+	" SELECT c.id, coalesce(r.root_id, r.id), n.name, 'input' FROM checkpoints c"
+	" JOIN bread_runs r ON r.id = c.run_id"
+	" JOIN bread_nodes n ON n.run_id = r.id AND n.kind = 'human' AND n.state = 1"
+	" WHERE CASE WHEN json_valid(n.data) THEN json_extract(n.data, '$.checkpointId') END"
+	" = c.id;";
 
 static const char meta_table[] = "CREATE TABLE IF NOT EXISTS bread_meta ("
 				 " key TEXT PRIMARY KEY, value TEXT NOT NULL);";
@@ -136,7 +174,7 @@ static bool has_column(struct sq_conn *c, const char *table, const char *column)
 		       c->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* Columns that an old version of the other implementation did not have. */
+/* Columns that an old version of the other implementation, or of this one, did not have. */
 static int add_columns(struct sq_conn *c, struct bread_err *err)
 {
 	static const struct {
@@ -148,6 +186,15 @@ static int add_columns(struct sq_conn *c, struct bread_err *err)
 		{ "sessions", "agent_id", "ALTER TABLE sessions ADD COLUMN agent_id TEXT" },
 		{ "sessions", "tags",
 			"ALTER TABLE sessions ADD COLUMN tags TEXT NOT NULL DEFAULT '{}'" },
+		{ "bread_runs", "wake",
+			"ALTER TABLE bread_runs ADD COLUMN wake INTEGER NOT NULL DEFAULT 0" },
+		{ "bread_runs", "steps",
+			"ALTER TABLE bread_runs ADD COLUMN steps INTEGER NOT NULL DEFAULT 0" },
+		{ "bread_runs", "kind",
+			"ALTER TABLE bread_runs ADD COLUMN kind INTEGER NOT NULL DEFAULT 0" },
+		{ "bread_runs", "composed",
+			"ALTER TABLE bread_runs ADD COLUMN composed INTEGER NOT NULL DEFAULT 0" },
+		{ "bread_runs", "path", "ALTER TABLE bread_runs ADD COLUMN path TEXT" },
 	};
 
 	for (size_t i = 0; i < sizeof(late) / sizeof(*late); i++)
@@ -168,8 +215,11 @@ static int bring_up(struct sq_conn *c, struct bread_err *err)
 			"the database %s was written by a newer bread (its schema is %d, this "
 			"program knows %d); use that version, or another file",
 			c->path, version, SCHEMA_VERSION);
-	if (brd_sq_exec(c, shared_tables, err) || add_columns(c, err) ||
-		brd_sq_exec(c, shared_indexes, err) || brd_sq_exec(c, own_tables, err))
+	if (brd_sq_exec(c, shared_tables, err) || brd_sq_exec(c, own_tables, err) ||
+		add_columns(c, err) || brd_sq_exec(c, shared_indexes, err) ||
+		brd_sq_exec(c, own_indexes, err))
+		return err->code;
+	if (version == 1 && brd_sq_exec(c, from_version_1, err))
 		return err->code;
 	return version == SCHEMA_VERSION ? 0 : write_version(c, err);
 }

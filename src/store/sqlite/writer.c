@@ -64,6 +64,12 @@ static size_t weight(const struct bread_tx *tx)
 			n += rec->node.data.n;
 		else if (rec->kind == BREAD_REC_RUN || rec->kind == BREAD_REC_RUN_STATUS)
 			n += rec->run.input.n + rec->run.output.n + rec->run.files.n;
+		else if (rec->kind == BREAD_REC_DOCUMENT)
+			n += rec->document.content.n;
+		else if (rec->kind == BREAD_REC_LOOP_ROUND)
+			n += rec->round.input.n + rec->round.output.n;
+		else if (rec->kind == BREAD_REC_TASK_RUN)
+			n += rec->task_run.input.n + rec->task_run.output.n;
 		else
 			n += rec->value.n;
 	}
