@@ -78,8 +78,7 @@ def config(s, store):
     if s.get('blob_store'):
         c['blobStore'] = {'type': 'fs', 'dir': 'blobs', 'url': 'https://blobs.example/', 'keys': 'count'}
     if 'decisions' in s:
-        c['decisions'] = {name: {'type': 'scripted', 'record': 'model_calls.jsonl', **d}
-                          for name, d in s['decisions'].items()}
+        c['decisions'] = {name: {'type': 'scripted', 'record': 'model_calls.jsonl', **d} for name, d in s['decisions'].items()}
     return c | renamed(s, ('pipelines', 'pipelines'))
 
 

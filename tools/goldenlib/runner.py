@@ -141,27 +141,21 @@ class Response(threading.Thread):
 
 class Server:
     def __init__(self, bread, folder, env):
-        s = socket.socket()
-        s.bind(('127.0.0.1', 0))
-        self.port = s.getsockname()[1]
-        s.close()
-        self.log = open(os.path.join(folder, 'server.log'), 'ab')
-        self.proc = subprocess.Popen([bread, 'start', '--cwd', folder, '-p', str(self.port)], stdout=self.log,
+        self.log = open(os.path.join(folder, 'server.log'), 'wb')
+        self.proc = subprocess.Popen([bread, 'start', '--cwd', folder, '-p', '0'], stdout=self.log,
                                      stderr=self.log, stdin=subprocess.DEVNULL, env=env)
         self.folder = folder
         until = time.time() + 20
-        while True:
+        while not (listens := re.search(r'^\[bread\] Listening on http://.*:(\d+)\n', self.tail(), re.M)):
             if self.proc.poll() is not None or time.time() > until:
                 self.proc.kill()
                 raise NoStart('the server did not start:\n' + self.tail())
-            try:
-                socket.create_connection(('127.0.0.1', self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.02)
+            time.sleep(0.02)
+        self.port = int(listens[1])
 
     def tail(self):
-        return open(os.path.join(self.folder, 'server.log')).read()[-2000:]
+        with open(os.path.join(self.folder, 'server.log')) as f:
+            return f.read()[-2000:]
 
     def stop(self, signal_name='SIGTERM'):
         if self.proc.poll() is None:
@@ -239,7 +233,7 @@ class Scenario:
 
     def stored(self, which):
         """The id of a checkpoint in the store, which may be about to be written."""
-        until = time.time() + JOIN_S
+        until = time.time() + 10
         while time.time() < until:
             rows = (self.tables() or {}).get('checkpoints', [])
             found = [r['id'] for r in rows if which(r)]
@@ -307,8 +301,9 @@ class Scenario:
             return None
         db = sqlite3.connect(path)
         db.row_factory = sqlite3.Row
-        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")]
-        return {n: [dict(r) for r in db.execute(f'SELECT * FROM "{n}" ORDER BY rowid')] for n in names}
+        tables = db.execute("SELECT name, sql FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")
+        order = {t[0]: '' if 'WITHOUT ROWID' in t[1] else 'ORDER BY rowid' for t in tables.fetchall()}
+        return {n: [dict(r) for r in db.execute(f'SELECT * FROM "{n}" {by}')] for n, by in order.items()}
 
     def calls(self):
         path = os.path.join(self.folder, 'model_calls.jsonl')
