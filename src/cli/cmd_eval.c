@@ -1,22 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* bread eval: runs agents on the cases of agents/ID/evals/NAME.yaml and judges their outputs. */
+/* bread eval: runs agents on the cases of agents/ID/evals/NAME.yaml and judges their outputs.
+ *
+ * A report for people, or with --json a line for each file; --junit is written at the end,
+ * whatever came of it. A signal cancels the run or the judge that is at work, and no case
+ * follows. */
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "cli/cli.h"
-#include "project/eval.h"
 #include "project/files.h"
+#include "project/judge.h"
+#include "project/report.h"
 
 #define DEPTH_MAX 8
+
+static const struct cli_option options[] = {
+	{ .name = "json", .doc = "prints a line of JSON for each file instead" },
+	{ .name = "junit", .value = "FILE", .doc = "writes the results as JUnit's XML, too" },
+	{ 0 },
+};
 
 struct evaluation {
 	struct bread *b;
 	struct cli_run run;
 	struct arena arena;
 	struct names files;
+	struct eval_suite *suites; /* one a file that could be read */
+	struct eval_report *reports;
+	size_t count;
 	size_t passed, failed;
-	bool cancelled;
+	bool json, cancelled;
 };
 
 /* ---- finding files ---- */
@@ -74,93 +89,183 @@ static const char *agent_of(const char *file, struct arena *a)
 
 /* ---- running ---- */
 
+static void on_signal(void *arg)
+{
+	brd_judging_cancel(arg);
+}
+
+/* A scorer that takes time: the instance is turned until it has a score. */
+static int judge(void *arg, const struct eval_scorer *s, const struct eval_shown *shown,
+	double *ret_score, struct bread_err *err)
+{
+	struct evaluation *e = arg;
+	struct cli_signals signals;
+	struct judging j;
+	int code;
+
+	brd_judging_start(&j, e->b, s, shown);
+	cli_signals_open(&signals, e->b, on_signal, &j);
+	while (!j.ended)
+		bread_turn(e->b, -1);
+	cli_signals_close(&signals, e->b);
+	*ret_score = j.score;
+	*err = j.err;
+	code = j.code;
+	e->cancelled |= code == BREAD_E_CANCELED;
+	brd_judging_fini(&j);
+	return code;
+}
+
+/* A case that waits for a human is over: what it left in the store ends, too. */
+static void give_up(struct evaluation *e)
+{
+	enum bread_run_status was;
+	struct bread_op op;
+	bool done = false;
+
+	bread_op_init(&op, bread_here(e->b), cli_done, &done);
+	bread_cancel(e->b, brd_str(e->run.id), &was, &op);
+	cli_wait(e->b, &done);
+}
+
 static struct eval_result run_case(
 	struct evaluation *e, const char *agent, const struct eval_case *c, struct arena *a)
 {
-	struct eval_result result = { 0 };
+	struct eval_result result;
+	struct eval_judge judges = { judge, e };
 	struct bread_run_request req = { .agent_id = brd_str(agent),
 		.input = brd_json_raw(c->input),
 		.skill = brd_str(c->skill) };
 	int r = cli_run(&e->run, req);
 
+	e->cancelled |= r == EXIT_CANCELLED;
 	if (r == EXIT_DONE) {
-		brd_eval_score(c, e->run.output, a, &result);
-		return result;
+		brd_eval_score(c, e->run.output, &judges, a, &result);
+	} else if (!e->run.ended) {
+		brd_eval_failed(BRD_STR("the run did not start"), a, &result);
+	} else if (r == EXIT_WAITING) {
+		brd_eval_failed(BRD_STR("the run waits for a human"), a, &result);
+		give_up(e);
+	} else {
+		brd_eval_failed(e->run.error_message, a, &result);
 	}
-	if (r == EXIT_CANCELLED)
-		e->cancelled = true;
-	result.details = BRD_STR("Error: the run did not start");
-	if (e->run.ended && r == EXIT_WAITING)
-		result.details = BRD_STR("Error: the run waits for a human");
-	else if (e->run.ended)
-		result.details = brd_arena_printf(a, "Error: %.*s", BRD_ARG(e->run.error_message));
 	return result;
 }
 
-static void report(
-	const struct eval_suite *s, const struct eval_result *results, size_t *ret_passed)
+static void show(const struct eval_report *r)
 {
 	bool colour = cli_colour(stdout);
 
-	*ret_passed = 0;
-	for (size_t i = 0; i < s->case_count; i++) {
-		const struct eval_result *r = &results[i];
+	for (size_t i = 0; i < r->suite->case_count; i++) {
+		const struct eval_result *got = &r->results[i];
 
 		printf("  %s%s%s %s (score: %.2f)%s",
-			colour ? r->passed ? "\033[32m" : "\033[31m" : "", r->passed ? "✓" : "✗",
-			colour ? "\033[0m" : "", s->cases[i].name, r->score,
-			r->details.n ? " — " : "");
-		cli_text(stdout, r->details);
+			colour ? got->passed ? "\033[32m" : "\033[31m" : "",
+			got->passed ? "✓" : "✗", colour ? "\033[0m" : "", r->suite->cases[i].name,
+			got->score, got->details.n ? " — " : "");
+		cli_text(stdout, got->details);
 		putchar('\n');
-		*ret_passed += r->passed;
 	}
-	printf("  %zu/%zu passed\n", *ret_passed, s->case_count);
+	printf("  %zu/%zu passed\n", r->passed, r->suite->case_count);
 }
 
-static void run_suite(struct evaluation *e, const char *agent, const struct eval_suite *s)
+static void show_json(const struct eval_report *r)
 {
-	struct eval_result *results =
-		brd_arena_array(&e->arena, s->case_count + 1, sizeof(*results));
-	size_t passed;
+	struct buf b;
 
-	printf("\n[bread eval] Running: %s (%s)\n", agent, s->type);
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_report_json(&b, r);
+	puts(b.data);
 	fflush(stdout);
-	for (size_t i = 0; i < s->case_count && !e->cancelled; i++)
-		results[i] = run_case(e, agent, &s->cases[i], &e->arena);
-	report(s, results, &passed);
-	e->passed += passed;
-	e->failed += s->case_count - passed;
+	brd_buf_fini(&b);
+}
+
+static void run_suite(
+	struct evaluation *e, const char *agent, const char *file, const struct eval_suite *s)
+{
+	struct eval_report *r = &e->reports[e->count++];
+
+	*r = (struct eval_report){ .agent = agent,
+		.file = file,
+		.suite = s,
+		.started = brd_clock_wall(),
+		.results = brd_arena_array(&e->arena, s->case_count + 1, sizeof(*r->results)) };
+	if (!e->json)
+		printf("\n[bread eval] Running: %s (%s)\n", agent, s->type);
+	fflush(stdout);
+	for (size_t i = 0; i < s->case_count; i++) {
+		int64_t from = brd_clock_mono();
+
+		if (e->cancelled) {
+			brd_eval_failed(BRD_STR("cancelled"), &e->arena, &r->results[i]);
+			continue;
+		}
+		r->results[i] = run_case(e, agent, &s->cases[i], &e->arena);
+		r->results[i].ms = brd_clock_mono() - from;
+		r->passed += r->results[i].passed;
+	}
+	if (e->json)
+		show_json(r);
+	else
+		show(r);
+	e->passed += r->passed;
+	e->failed += s->case_count - r->passed;
 }
 
 static int run_file(struct evaluation *e, const char *file)
 {
+	struct eval_suite *s = &e->suites[e->count];
 	struct bread_err err = { 0 };
-	struct eval_suite s;
 	const char *agent;
 	int r;
 
-	if (brd_eval_read(&s, file, &err))
+	if (brd_eval_read(s, file, &err))
 		return cli_fail(&err);
-	agent = s.agent ? s.agent : agent_of(file, &e->arena);
+	agent = s->agent ? s->agent : agent_of(file, &e->arena);
 	if (!agent)
 		cli_error("%s: says no `agent:`, and its place says none either", file);
 	r = agent ? cli_agent_known(e->b, agent) : EXIT_FAILED;
-	if (!r)
-		run_suite(e, agent, &s);
-	brd_eval_fini(&s);
+	if (r)
+		brd_eval_fini(s);
+	else
+		run_suite(e, agent, file, s);
 	return r;
 }
 
-static int run_files(struct evaluation *e)
+static int write_junit(const struct evaluation *e, const char *path)
 {
-	int r = 0;
+	FILE *f = fopen(path, "w");
+	bool ok = f != NULL;
+	struct buf b;
 
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_report_junit(&b, e->reports, e->count);
+	if (f) {
+		ok = fwrite(b.data, 1, b.len, f) == b.len;
+		ok = !fclose(f) && ok;
+	}
+	brd_buf_fini(&b);
+	if (!ok)
+		cli_error("%s could not be written", path);
+	return ok ? 0 : EXIT_FAILED;
+}
+
+static int run_files(struct evaluation *e, const char *junit)
+{
+	int r = 0, file;
+
+	e->suites = brd_arena_array(&e->arena, e->files.n, sizeof(*e->suites));
+	e->reports = brd_arena_array(&e->arena, e->files.n, sizeof(*e->reports));
 	for (size_t i = 0; i < e->files.n && !e->cancelled; i++) {
-		int file = run_file(e, e->files.v[i]);
-
+		file = run_file(e, e->files.v[i]);
 		r = r ? r : file;
 	}
-	printf("\n[bread eval] Total: %zu passed, %zu failed\n", e->passed, e->failed);
+	if (!e->json)
+		printf("\n[bread eval] Total: %zu passed, %zu failed\n", e->passed, e->failed);
+	file = junit ? write_junit(e, junit) : 0;
+	r = r ? r : file;
+	for (size_t i = 0; i < e->count; i++)
+		brd_eval_fini(&e->suites[i]);
 	if (e->cancelled)
 		return EXIT_CANCELLED;
 	return r ? r : e->failed ? EXIT_FAILED : EXIT_DONE;
@@ -173,16 +278,18 @@ static int evaluate(struct cli_args *a, struct evaluation *e, const struct proje
 
 	if (r)
 		return r;
+	e->json = cli_on(a, "json");
 	if (!e->files.n) {
-		cli_say("No eval files found");
-		return EXIT_DONE;
+		if (!e->json)
+			cli_say("No eval files found");
+		return cli_value(a, "junit") ? write_junit(e, cli_value(a, "junit")) : EXIT_DONE;
 	}
-	if (cli_terminal_wanted(p, &trace))
+	if (cli_terminal_wanted(p, &trace) && !e->json)
 		cli_terminal(e->b, trace);
 	cli_run_init(&e->run, e->b);
 	r = cli_go(e->b);
 	if (!r)
-		r = run_files(e);
+		r = run_files(e, cli_value(a, "junit"));
 	bread_stop(e->b, 0);
 	cli_run_fini(&e->run);
 	return r;
@@ -206,6 +313,10 @@ const struct cli_command cli_eval = {
 	.name = "eval",
 	.usage = "[PATH]",
 	.doc = "Runs agents on the cases of agents/ID/evals and judges their outputs.",
+	.detail = "PATH is a file, an agent's folder or a folder of evals. The exit status is 1 "
+		  "when a "
+		  "case failed. What a file may say is in docs/evals.md.",
+	.options = options,
 	.words_max = 1,
 	.run = run,
 };

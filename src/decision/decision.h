@@ -64,10 +64,10 @@ int brd_decision_label(struct jval question, struct bread_str answer, struct are
 struct decision_ask {
 	struct bread_op op; /* not BREAD_OK: status is the model server's, 0 where it gave none */
 	struct bread_str provider, model, system, prompt;
-	struct bread_str schema, settings; /* JSON */
+	struct bread_str schema, settings; /* JSON; no schema: plain text is asked for */
 	struct loop *loop;
 
-	char *text; /* JSON; freed by the asker with free() */
+	char *text; /* JSON if there is a schema; freed by the asker with free() */
 	size_t text_len;
 	double likely; /* of the text, 0 to 1, by its log-probabilities; NaN: not known */
 	int status;

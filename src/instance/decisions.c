@@ -70,7 +70,7 @@ static void begin(struct asking *q, struct bread_model *m, const struct run_env 
 		.schema = ask->schema,
 		.schema_name = BRD_STR("decision"),
 		.settings = ask->settings,
-		.want_likely = 1,
+		.want_likely = ask->schema.n > 0,
 		.max_retries = -1,
 		.first_byte_ms = env->first_byte_ms,
 		.silence_ms = env->silence_ms };
@@ -90,9 +90,8 @@ static void unknown(struct decision_ask *ask)
 	bread_op_end(&ask->op, BREAD_E_INVALID, &err);
 }
 
-static void ask_model(void *arg, struct decision_ask *ask)
+void brd_instance_ask(struct bread *b, struct decision_ask *ask)
 {
-	struct bread *b = arg;
 	struct asking *q = brd_alloc(sizeof(*q));
 	struct bread_model *m = brd_registry_provider(b, ask->provider);
 
@@ -106,6 +105,11 @@ static void ask_model(void *arg, struct decision_ask *ask)
 	brd_buf_fini(&q->text);
 	free(q);
 	unknown(ask);
+}
+
+static void ask_model(void *arg, struct decision_ask *ask)
+{
+	brd_instance_ask(arg, ask);
 }
 
 /* ---- at load ---- */

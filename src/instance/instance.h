@@ -21,6 +21,10 @@ int brd_instance_look(struct bread *b, struct bread_err *err);
 
 size_t brd_instance_loops(const struct bread *b);
 struct loop *brd_instance_loop(const struct bread *b, size_t i); /* 0: the driver's */
+/* One answer of a chat model, outside of any run. Without a schema it is plain text. Any loop; ends
+ * ask->op with UNKNOWN_PROVIDER when there is no such provider. */
+struct decision_ask;
+void brd_instance_ask(struct bread *b, struct decision_ask *ask);
 struct hub *brd_instance_hub(const struct bread *b);
 struct bread_store *brd_instance_store(const struct bread *b);
 bool brd_instance_filtered(const struct bread *b, struct bread_str crumb_type); /* by crumbFilter */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See eval.h. A regex may cost so many steps on one output; over that it does not match. */
+/* See eval.h. A regex may cost so many steps on one output; over that it does not match. A custom
+ * scorer is a tool like an agent's, so that whatever can be a tool can judge. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "project/eval.h"
 #include <pcre2.h>
+#include <libgen.h>
 #include <stdio.h>
 #include "base/err.h"
 #include "config/conf.h"
+#include "tool/tool.h"
 
 #define MATCH_STEPS 1000000
 #define AT(type, member) offsetof(struct type, member)
@@ -53,9 +56,13 @@ static const struct conf_field scorer_fields[] = {
 	{ .key = "type",
 		.type = CONF_ENUM,
 		.offset = AT(eval_scorer, type),
-		.words = "exact|contains|regex",
+		.words = "exact|contains|regex|llmJudge|custom",
 		.required = true,
 		.doc = "How to judge." },
+	{ .key = "name",
+		.type = CONF_STR,
+		.offset = AT(eval_scorer, name),
+		.doc = "Shown in the report instead of its type." },
 	{ .key = "expected",
 		.type = CONF_STR,
 		.offset = AT(eval_scorer, expected),
@@ -64,6 +71,31 @@ static const struct conf_field scorer_fields[] = {
 		.type = CONF_STR,
 		.offset = AT(eval_scorer, pattern),
 		.doc = "A regular expression that must match somewhere." },
+	{ .key = "criteria",
+		.type = CONF_STR,
+		.offset = AT(eval_scorer, criteria),
+		.doc = "What a model judges the output by." },
+	{ .key = "model",
+		.type = CONF_STR,
+		.offset = AT(eval_scorer, model),
+		.doc = "PROVIDER/MODEL of the judge." },
+	{ .key = "command",
+		.type = CONF_JSON,
+		.offset = AT(eval_scorer, command),
+		.words = "array|string|object",
+		.doc = "A program that judges, as a tool's." },
+	{ .key = "http",
+		.type = CONF_JSON,
+		.offset = AT(eval_scorer, http),
+		.words = "object|string",
+		.doc = "A URL that judges, as a tool's." },
+	{ .key = "timeout",
+		.type = CONF_TIME,
+		.offset = AT(eval_scorer, timeout_ms),
+		.dflt = "60s",
+		.min = 1,
+		.max = 3600e3,
+		.doc = "Longest time of llmJudge and custom." },
 };
 
 static char *word_at(int i, struct arena *a)
@@ -78,6 +110,7 @@ static char *word_at(int i, struct arena *a)
 struct eval_reader {
 	struct eval_suite *s;
 	struct yaml_doc doc;
+	char *dir; /* of the file */
 	struct bread_err *err;
 };
 
@@ -94,20 +127,46 @@ static int compile(struct eval_reader *rd, struct eval_scorer *sc, struct jval a
 				   "has a fault at character %zu", (size_t)offset + 1);
 }
 
+static int open_tool(
+	struct eval_reader *rd, struct eval_scorer *sc, struct jval v, const char *base)
+{
+	struct bread_err why = { 0 };
+
+	if (!brd_tool_open(&sc->tool, v, rd->dir, &why))
+		return 0;
+	return brd_conf_fault(rd->err, &rd->doc, v, base, "cannot judge: %s", why.text);
+}
+
+/* What a type cannot be without; NULL: nothing. */
+static const char *missing_key(const struct eval_scorer *sc)
+{
+	switch (sc->type) {
+	case SCORE_REGEX:
+		return sc->pattern ? NULL : "pattern";
+	case SCORE_JUDGE:
+		return sc->criteria ? NULL : "criteria";
+	case SCORE_CUSTOM:
+		return NULL; /* open_tool says it */
+	default:
+		return sc->expected ? NULL : "expected";
+	}
+}
+
 static int read_scorer(
 	struct eval_reader *rd, struct eval_scorer *sc, struct jval v, const char *base)
 {
-	bool regex;
+	const char *missing;
 	int r = brd_conf_read(scorer_fields, CONF_COUNT(scorer_fields), v, sc, &rd->doc, base,
 		&rd->s->arena, rd->err);
 
 	if (r)
 		return r;
-	regex = sc->type == SCORE_REGEX;
-	if (regex ? !sc->pattern : !sc->expected)
-		return brd_conf_fault(rd->err, &rd->doc, v, base, "needs a key %s",
-			regex ? "pattern" : "expected");
-	return regex ? compile(rd, sc, v, base) : 0;
+	missing = missing_key(sc);
+	if (missing)
+		return brd_conf_fault(rd->err, &rd->doc, v, base, "needs a key %s", missing);
+	if (sc->type == SCORE_CUSTOM)
+		return open_tool(rd, sc, v, base);
+	return sc->type == SCORE_REGEX ? compile(rd, sc, v, base) : 0;
 }
 
 static int read_case(struct eval_reader *rd, struct eval_case *c, struct jval v, size_t nth)
@@ -136,6 +195,7 @@ int brd_eval_read(struct eval_suite *s, const char *file, struct bread_err *err)
 	int r;
 
 	memset(s, 0, sizeof(*s));
+	rd.dir = dirname(brd_arena_strz(&s->arena, brd_str(file)));
 	r = brd_yaml_load(&rd.doc, &s->arena, file, err);
 	if (!r)
 		r = brd_conf_read(suite_fields, CONF_COUNT(suite_fields), rd.doc.root, &c, &rd.doc,
@@ -154,8 +214,10 @@ int brd_eval_read(struct eval_suite *s, const char *file, struct bread_err *err)
 void brd_eval_fini(struct eval_suite *s)
 {
 	for (size_t i = 0; i < s->case_count; i++)
-		for (size_t j = 0; j < s->cases[i].scorer_count; j++)
+		for (size_t j = 0; j < s->cases[i].scorer_count; j++) {
 			pcre2_code_free(s->cases[i].scorers[j].regex);
+			brd_tool_close(s->cases[i].scorers[j].tool);
+		}
 	brd_arena_fini(&s->arena);
 	memset(s, 0, sizeof(*s));
 }
@@ -202,24 +264,54 @@ static struct bread_str text_of(struct bread_str output, struct arena *a)
 	return text;
 }
 
-void brd_eval_score(const struct eval_case *c, struct bread_str output, struct arena *a,
-	struct eval_result *ret)
+static int score_of(const struct eval_scorer *sc, const struct eval_shown *shown,
+	const struct eval_judge *judge, double *ret_score, struct bread_err *err)
 {
-	static const char *const names[] = { "exact", "contains", "regex" };
-	struct bread_str text = text_of(output, a);
-	size_t passed = 0;
+	if (sc->type == SCORE_JUDGE || sc->type == SCORE_CUSTOM)
+		return judge->judge(judge->arg, sc, shown, ret_score, err);
+	*ret_score = passes(sc, shown->text);
+	return 0;
+}
+
+static const char *name_of(const struct eval_scorer *sc)
+{
+	static const char *const names[] = { "exact", "contains", "regex", "llmJudge", "custom" };
+
+	return sc->name ? sc->name : names[sc->type];
+}
+
+void brd_eval_score(const struct eval_case *c, struct bread_str output,
+	const struct eval_judge *judge, struct arena *a, struct eval_result *ret)
+{
+	struct eval_shown shown = { c, output, text_of(output, a) };
+	double sum = 0, score;
+	struct bread_err err = { 0 };
 	struct buf b;
+	int r = 0;
 
 	brd_buf_init(&b, BUF_NO_LIMIT);
-	for (size_t i = 0; i < c->scorer_count; i++) {
-		bool ok = passes(&c->scorers[i], text);
-
-		passed += ok;
-		brd_buf_addf(&b, "%s%s: %s", i ? ", " : "", names[c->scorers[i].type],
-			ok ? "PASS" : "FAIL");
+	for (size_t i = 0; i < c->scorer_count && !r; i++) {
+		r = score_of(&c->scorers[i], &shown, judge, &score, &err);
+		if (r)
+			break;
+		sum += score;
+		brd_buf_addf(&b, "%s%s: %s", i ? ", " : "", name_of(&c->scorers[i]),
+			score >= 1 ? "PASS" : "FAIL");
 	}
-	ret->passed = passed == c->scorer_count;
-	ret->score = c->scorer_count ? (double)passed / (double)c->scorer_count : 1;
-	ret->details = brd_arena_copy(a, brd_buf_str(&b));
+	if (r) {
+		brd_eval_failed(brd_arena_printf(a, "%s", err.text), a, ret);
+	} else {
+		*ret = (struct eval_result){
+			.score = c->scorer_count ? sum / (double)c->scorer_count : 1,
+			.details = brd_arena_copy(a, brd_buf_str(&b))
+		};
+		ret->passed = ret->score >= 1;
+	}
 	brd_buf_fini(&b);
+}
+
+void brd_eval_failed(struct bread_str message, struct arena *a, struct eval_result *ret)
+{
+	*ret = (struct eval_result){ .error = true,
+		.details = brd_arena_printf(a, "Error: %.*s", BRD_ARG(message)) };
 }
