@@ -32,14 +32,14 @@ def remove(scenario, path):
 
 
 def refused(bread, rec, store, d):
-    """The project must not be taken, with these words; and the scenario without what was wrong."""
+    """These words must be said when the project is read; and the scenario without what was wrong."""
     try:
-        runner.run(bread, dict(rec, scenario=dict(rec['scenario'], steps=[])), store)
-        return [f'start: the project is taken, though it must be refused ({d["rule"]})'], rec
+        said = runner.run(bread, dict(rec, scenario=dict(rec['scenario'], steps=[])), store)['log']
     except runner.NoStart as e:
-        faults = [f'start: nothing says "{x}": {e}' for x in d['has'] if x not in str(e)]
+        said = str(e)
+    faults = [f'start: nothing says "{x}": {said}' for x in d['has'] if x not in said]
     rest = dict(rec, scenario=copy.deepcopy(rec['scenario']))
-    for path in d['without']:
+    for path in d.get('without', []):
         remove(rest['scenario'], path)
     return faults, rest
 

@@ -325,7 +325,9 @@ class Scenario:
                 code = self.server.stop()
                 if code != 0:
                     raise Trouble(f'the server ended with status {code}:\n' + self.server.tail())
-            return {'steps': self.out, 'store': self.tables(), 'model_calls': self.calls()}
+            out = {'steps': self.out, 'store': self.tables(), 'model_calls': self.calls(),
+                   'log': self.server.tail() if self.server else ''}
+            return json.loads(json.dumps(out).replace(self.folder, '/project'))
         finally:
             if self.server and self.server.proc.poll() is None:
                 self.server.proc.kill()
