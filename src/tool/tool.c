@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static const struct bread_tool_ops *const kinds[] = { &bread_tool_command, &bread_tool_http };
+static const struct bread_tool_ops *const kinds[] = { &bread_tool_command, &bread_tool_http,
+	&bread_tool_lua, &bread_tool_plugin };
 
 static int open_kind(struct bread_tool **ret, const struct bread_tool_ops *ops,
 	struct bread_str options, const char *dir, struct bread_err *err)
@@ -43,8 +44,8 @@ int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, str
 	}
 	if (!ops)
 		return brd_fail(err, BREAD_E_INVALID, "tool",
-			"it does nothing; give it `command:` (a program to run) or `http:` (a "
-			"URL to call)");
+			"it does nothing; give it `command:` (a program to run), `http:` (a URL "
+			"to call) or `lua:` (a script)");
 	return open_kind(ret, ops, brd_json_raw(brd_json_get(def, ops->name)), dir, err);
 }
 

@@ -51,6 +51,8 @@ struct bread_tool {
 
 BREAD_API extern const struct bread_tool_ops bread_tool_command;
 BREAD_API extern const struct bread_tool_ops bread_tool_http;
+BREAD_API extern const struct bread_tool_ops bread_tool_lua;    /* a script */
+BREAD_API extern const struct bread_tool_ops bread_tool_plugin; /* of a shared object */
 
 #ifdef __cplusplus
 }
