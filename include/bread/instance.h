@@ -82,6 +82,30 @@ BREAD_API int bread_agent(struct bread *b, const char *id, struct bread_str json
 /* Forgets it; its runs go on. BREAD_E_NOT_FOUND. */
 BREAD_API int bread_agent_remove(struct bread *b, const char *id);
 
+/* Defines a task: one structured call of a model. json is the keys of tasks/NAME.yaml; dir: the
+ * folder that relative paths of its hooks start from; NULL: the current one. One of that name is
+ * replaced. Agents get the tasks that they name when they are defined, so a task comes first; one
+ * that names another gives TASK_NOT_FOUND. BREAD_E_INVALID names the key. */
+BREAD_API int bread_task(struct bread *b, const char *name, struct bread_str json, const char *dir,
+	struct bread_err *err);
+/* Forgets it; agents that have it keep it. BREAD_E_NOT_FOUND. */
+BREAD_API int bread_task_remove(struct bread *b, const char *name);
+
+/* Defines a pipeline: json is a list of steps (docs/compositions.md). One of that id is replaced,
+ * also one of `pipelines` in the configuration; runs go on with what they began with.
+ * BREAD_E_INVALID names the step and the key; PIPELINE_BRANCH_DEFAULT. */
+BREAD_API int bread_pipeline(
+	struct bread *b, const char *id, struct bread_str json, struct bread_err *err);
+/* Forgets it; its runs go on. BREAD_E_NOT_FOUND. */
+BREAD_API int bread_pipeline_remove(struct bread *b, const char *id);
+
+/* What is defined; fn is called as by bread_agents. Those of the configuration are there from
+ * bread_start on. Any thread. */
+BREAD_API void bread_tasks(struct bread *b,
+	void (*fn)(struct bread_str name, struct bread_str json, void *arg), void *arg);
+BREAD_API void bread_pipelines(struct bread *b,
+	void (*fn)(struct bread_str id, struct bread_str json, void *arg), void *arg);
+
 /* A tool written in C, for one agent; the model sees it as tool_NAME. schema: JSON Schema of its
  * arguments, empty: any object. fn is called on the run's loop with arg, which must outlive the
  * instance's runs. AGENT_NOT_FOUND: define the agent first. */

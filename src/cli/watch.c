@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See watch.h. inotify watches a folder, not what is below it: each folder below
- * agents/ has a watch of its own, and the set is made anew after each burst.
+ * agents/, tasks/ and pipelines/ has a watch of its own, and the set is made anew after each burst.
  * Editors write beside and rename, so names are looked at and not events, and a
  * name that has come and gone is no change. */
 #include "cli/watch.h"
@@ -39,6 +39,17 @@ static void on_closed(uv_handle_t *h)
 	free(h);
 }
 
+/* Folders of definitions: all that is below them is watched. */
+static const char *const trees[] = { "agents", "tasks", "pipelines" };
+
+static bool is_tree(const char *name)
+{
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++)
+		if (!strcmp(name, trees[i]))
+			return true;
+	return false;
+}
+
 static bool matters(const struct folder *f, const char *name)
 {
 	struct bread_str n = brd_str(name);
@@ -46,7 +57,7 @@ static bool matters(const struct folder *f, const char *name)
 	if (!name || name[0] == '.' || name[0] == '#' || strchr(name, '~'))
 		return false;
 	if (!strcmp(f->path, ".")) /* the store is here, too */
-		return brd_str_ends(n, BRD_STR(".yaml")) || !strcmp(name, "agents");
+		return brd_str_ends(n, BRD_STR(".yaml")) || is_tree(name);
 	return true;
 }
 
@@ -121,7 +132,8 @@ static void renew(struct watch *w)
 	for (size_t i = 0; i < w->count; i++)
 		w->folders[i]->seen = false;
 	add(w, ".");
-	add_tree(w, "agents", 0);
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++)
+		add_tree(w, trees[i], 0);
 	for (size_t i = 0; i < w->count; i++)
 		if (w->folders[i]->seen)
 			w->folders[kept++] = w->folders[i];

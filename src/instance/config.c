@@ -260,16 +260,6 @@ static int check_filter(struct bread *b, struct bread_err *err)
 	return 0;
 }
 
-static int check_pipelines(struct bread *b, struct bread_err *err)
-{
-	for (struct json_iter it = brd_json_each(b->conf.pipelines); brd_json_next(&it);)
-		if (brd_json_type(it.value) != JSON_ARRAY)
-			return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
-				"pipelines.%.*s must be a list of steps",
-				BRD_ARG(brd_json_str(it.key, &b->arena)));
-	return 0;
-}
-
 static int open_filter(struct bread *b, struct bread_err *err)
 {
 	int r = check_filter(b, err);
@@ -322,7 +312,7 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 	if (!r)
 		r = open_filter(b, err);
 	if (!r)
-		r = check_pipelines(b, err);
+		r = brd_instance_open_pipelines(b, err);
 	if (!r)
 		r = open_providers(b, err);
 	if (!r)

@@ -17,6 +17,8 @@ int bread_new(struct bread **ret, struct bread_err *err)
 	brd_list_init(&b->formats);
 	brd_list_init(&b->listeners);
 	brd_list_init(&b->subscriptions);
+	brd_list_init(&b->tasks);
+	brd_list_init(&b->pipelines);
 	pthread_mutex_init(&b->lock, NULL);
 	brd_uuid7(b->owner);
 	b->env.owner = brd_str(b->owner);
@@ -124,6 +126,7 @@ void bread_free(struct bread *b)
 	brd_instance_close_parts(b);
 	brd_decisions_close(b->decisions);
 	brd_registry_fini(b);
+	brd_compositions_fini(b);
 	brd_map_fini(&b->active);
 	brd_map_fini(&b->sessions);
 	brd_hub_free(b->hub);

@@ -10,6 +10,7 @@
 #include "config/conf.h"
 #include "decision/decision.h"
 #include "instance/instance.h"
+#include "run/pipeline_def.h"
 #include "run/run.h"
 
 struct instance_conf {
@@ -78,6 +79,7 @@ struct bread {
 
 	pthread_mutex_t lock; /* of what follows */
 	struct list agents, providers, formats, listeners, subscriptions;
+	struct list tasks, pipelines; /* see compositions.c */
 	struct map active, sessions; /* run id, session id -> struct active */
 	size_t active_count;
 
@@ -92,6 +94,19 @@ struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id);
 struct bread_model *brd_registry_provider(struct bread *b, struct bread_str name);
 void brd_registry_env(struct bread *b); /* gives runs their lookups */
 void brd_registry_fini(struct bread *b);
+
+/* ---- compositions.c ---- */
+/* One reference; NULL: there is none. */
+struct pipeline_def *brd_registry_pipeline(struct bread *b, struct bread_str id);
+/* A task's JSON, as brd_task_read takes it; false: there is none. arg: the instance. *ret_known: a
+ * JSON array of the names there are. */
+bool brd_registry_task(void *arg, struct bread_str name, struct arena *a,
+	struct bread_str *ret_json, struct bread_str *ret_known);
+/* An agent's JSON with the tasks that it names: TASK_NOT_FOUND. */
+int brd_registry_inline_tasks(struct bread *b, struct bread_str *ret, const char *agent_id,
+	struct bread_str json, struct arena *a, struct bread_err *err);
+int brd_instance_open_pipelines(struct bread *b, struct bread_err *err); /* of the configuration */
+void brd_compositions_fini(struct bread *b);
 
 /* ---- config.c ---- */
 /* Providers, blobs, the filter, last the store. */

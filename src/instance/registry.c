@@ -53,11 +53,15 @@ static void put(struct bread *b, struct agent_def *d)
 int bread_agent(struct bread *b, const char *id, struct bread_str json, const char *dir,
 	struct bread_err *err)
 {
+	struct arena a = { 0 };
 	struct agent_def *d;
-	int r = brd_agent_def_new(&d, id, json, dir, err);
+	int r = brd_registry_inline_tasks(b, &json, id, json, &a, err);
 
 	if (!r)
+		r = brd_agent_def_new(&d, id, json, dir, err);
+	if (!r)
 		put(b, d);
+	brd_arena_fini(&a);
 	return r;
 }
 

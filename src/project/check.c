@@ -11,15 +11,17 @@
 #include "crumb/crumb.h"
 #include "model/model.h"
 #include "model/scripted/script.h"
+#include "project/compositions.h"
 #include "project/eval.h"
-#include "project/files.h"
 #include "run/def.h"
+#include "run/task.h"
 #include "server/internal.h"
 
 struct check {
 	struct project_checker *to;
 	struct project *p;
 	struct project_seen *agent; /* the one that is looked at; NULL: bread.yaml */
+	struct refs refs;
 };
 
 static void fault(const struct bread_err *err, void *arg)
@@ -203,11 +205,12 @@ static void check_tool(
 			"call)");
 }
 
-static void check_tool_file(struct check *c, const char *dir, const char *name)
+/* below: the folder of the file, "tools"; dir: where the program's path starts. */
+static void check_tool_file(struct check *c, const char *dir, const char *below, const char *name)
 {
 	struct bread_err err = { 0 };
 	char *file = brd_arena_strz(
-		&c->p->arena, brd_arena_printf(&c->p->arena, "%s/tools/%s.yaml", dir, name));
+		&c->p->arena, brd_arena_printf(&c->p->arena, "%s/%s/%s.yaml", dir, below, name));
 	struct yaml_doc doc;
 
 	fault_if(c, brd_project_check_tool(name, file, &err), &err);
@@ -264,22 +267,57 @@ static void check_evals(struct check *c, const char *dir)
 	}
 }
 
+static void check_skills(struct check *c, const char *dir)
+{
+	struct arena *a = &c->p->arena;
+	struct names l = brd_list_dir(a, brd_arena_printf(a, "%s/skills", dir).p, "");
+
+	for (size_t i = 0; i < l.n; i++) {
+		const char *skill = brd_arena_printf(a, "%s/skills/%s", dir, l.v[i]).p;
+		const char *scripts = brd_arena_printf(a, "%s/scripts", skill).p;
+		struct names tools = brd_list_dir(a, scripts, ".yaml");
+
+		for (size_t j = 0; j < tools.n; j++)
+			check_tool_file(c, skill, "scripts", tools.v[j]);
+	}
+}
+
+static bool find_task(void *arg, struct bread_str name, struct arena *a, struct bread_str *ret_json,
+	struct bread_str *ret_known)
+{
+	const struct project_def *t = brd_project_task(arg, name);
+
+	*ret_known = BRD_STR("[]");
+	if (!t)
+		return false;
+	*ret_json = brd_json_type(brd_json_get(t->at, "name")) != JSON_NONE
+			    ? t->json
+			    : brd_arena_printf(a, "{\"name\":\"%s\",%.*s", t->name,
+				      (int)t->json.n - 1, t->json.p + 1);
+	return true;
+}
+
 /* What the checks above do not know and loading refuses. */
 static void try_load(struct check *c, const char *id, const char *dir)
 {
 	struct bread_err err = { 0 };
+	const struct task_source tasks = { find_task, c->p };
 	struct agent_def *d = NULL;
+	struct bread_str json;
 	struct buf out;
 	int r;
 
 	brd_buf_init(&out, BUF_NO_LIMIT);
-	r = brd_project_read_agent(c->p, id, &out, NULL, NULL, &err);
+	r = brd_project_read_agent(c->p, id, &out, fault, c, &err);
 	if (!r)
-		r = brd_agent_def_new(&d, id, brd_buf_str(&out), dir, &err);
+		r = brd_tasks_inline(&json, id, brd_buf_str(&out), &tasks, &c->p->arena, &err);
+	if (!r)
+		r = brd_agent_def_new(&d, id, json, dir, &err);
 	if (!r && brd_agent_def_collision(d))
 		r = brd_fail_as(&err, BREAD_E_INVALID, "TOOL_NAME_COLLISION", dir,
 			"two tools have the name \"%s\"", brd_agent_def_collision(d));
-	fault_if(c, r, &err);
+	if (r < 0)
+		fault(&err, c);
 	brd_agent_def_unref(d);
 	brd_buf_fini(&out);
 }
@@ -305,8 +343,10 @@ static void check_files(struct check *c, const char *dir, const struct yaml_doc 
 	check_schema(c, doc, brd_json_get(doc->root, "outputSchema"), "outputSchema");
 	check_own_tools(c, doc, brd_json_get(doc->root, "tools"), dir);
 	for (size_t i = 0; i < tools.n; i++)
-		check_tool_file(c, dir, tools.v[i]);
+		check_tool_file(c, dir, "tools", tools.v[i]);
+	check_skills(c, dir);
 	check_evals(c, dir);
+	brd_refs_check_agent(&c->refs, s->id);
 	if (!s->faults && !told_of(c, s))
 		try_load(c, s->id, dir);
 }
@@ -339,8 +379,13 @@ bool brd_project_check(struct project_checker *to, const char *dir)
 	if (check_main(&c)) {
 		struct names l = brd_project_entrypoints(&p);
 
+		brd_project_read_tasks(&p, fault, &c);
+		brd_refs_open(&c.refs, &p, &l, fault, &c);
+		c.refs.hosts = true;
 		for (size_t i = 0; i < l.n; i++)
 			check_agent(&c, l.v[i]);
+		brd_refs_check_circles(&c.refs);
+		brd_project_read_pipelines(&p, &c.refs);
 	}
 	brd_arena_fini(&p.arena);
 	return to->faults == 0;

@@ -71,14 +71,20 @@ int brd_project_check_id(const char *id, struct bread_err *err)
 		"\"%s\" cannot be an agent's id; letters, digits, . _ : - are allowed", id);
 }
 
-int brd_project_check_tool(const char *name, const char *file, struct bread_err *err)
+int brd_project_check_name(
+	const char *kind, const char *name, const char *file, struct bread_err *err)
 {
 	if (brd_name_ok(brd_str(name)))
 		return 0;
 	return brd_fail_as(err, BREAD_E_INVALID, "INVALID_NAME", file,
-		"tool name \"%s\" must match /^[a-z][a-z0-9_]*$/ (lowercase snake_case, starting "
+		"%s name \"%s\" must match /^[a-z][a-z0-9_]*$/ (lowercase snake_case, starting "
 		"with a letter)",
-		name);
+		kind, name);
+}
+
+int brd_project_check_tool(const char *name, const char *file, struct bread_err *err)
+{
+	return brd_project_check_name("tool", name, file, err);
 }
 
 char *brd_project_path(struct project *p, const char *fmt, ...)
@@ -117,13 +123,19 @@ struct names brd_project_entrypoints(struct project *p)
 	return l;
 }
 
-const struct conf_field *brd_tool_file_fields(struct arena *a)
+const struct conf_field *brd_named_file_fields(
+	struct arena *a, const struct conf_field *fields, size_t n)
 {
-	struct conf_field *copy = brd_arena_array(a, brd_tool_field_count, sizeof(*copy));
+	struct conf_field *copy = brd_arena_array(a, n, sizeof(*copy));
 
-	memcpy(copy, brd_tool_fields, brd_tool_field_count * sizeof(*copy));
-	for (size_t i = 0; i < brd_tool_field_count; i++)
+	memcpy(copy, fields, n * sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
 		if (!strcmp(copy[i].key, "name"))
 			copy[i].required = false;
 	return copy;
+}
+
+const struct conf_field *brd_tool_file_fields(struct arena *a)
+{
+	return brd_named_file_fields(a, brd_tool_fields, brd_tool_field_count);
 }

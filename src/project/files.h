@@ -20,6 +20,19 @@ bool brd_is_dir(const char *path);
  */
 int brd_project_check_id(const char *id, struct bread_err *err);
 int brd_project_check_tool(const char *name, const char *file, struct bread_err *err);
+/* The same for another kind: "skill", "task". */
+int brd_project_check_name(
+	const char *kind, const char *name, const char *file, struct bread_err *err);
+
+/* A file's text of up to 1 MiB; none: *ret is as it was. what: "prompt", for the message. */
+int brd_project_read_text(struct project *p, const char *file, const char *what,
+	struct bread_str *ret, struct bread_err *err);
+/* A tool's object, with the file's name as its name when it has none. */
+int brd_project_read_tool(struct project *p, const char *file, const char *name, struct buf *out,
+	struct bread_err *err);
+
+/* A task that was read; NULL: there is none. */
+const struct project_def *brd_project_task(const struct project *p, struct bread_str name);
 
 /* A path below the project's folder. */
 __attribute__((format(printf, 2, 3))) char *brd_project_path(
@@ -35,5 +48,13 @@ int brd_project_env(struct project *p, struct bread_err *err);
 int brd_project_read_agent(struct project *p, const char *id, struct buf *out, project_fault *fault,
 	void *arg, struct bread_err *err);
 
-/* The keys of tools/NAME.yaml, where the file's name stands for `name:`. */
+/* The keys of a file whose name stands for `name:`: that one is not required. */
+const struct conf_field *brd_named_file_fields(
+	struct arena *a, const struct conf_field *fields, size_t n);
+/* Those of tools/NAME.yaml. */
 const struct conf_field *brd_tool_file_fields(struct arena *a);
+
+/* skills.c: ,"skills":[…] of agents/ID/skills/NAME/, and of the agent's own list, if there are any.
+ * Faults as for brd_project_read_agent. */
+int brd_project_add_skills(struct project *p, const char *id, struct jval own, struct buf *out,
+	project_fault *fault, void *arg, struct bread_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading a project's folder: bread.yaml, and an agent's files joined into one definition. A broken
  * agent or tool is told and left out; the rest is loaded. */
-#include "project/files.h"
+#include "project/compositions.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +70,8 @@ void brd_project_close(struct project *p)
 
 /* ---- an agent's files to one definition ---- */
 
-static int read_text(
-	struct project *p, const char *file, struct bread_str *ret, struct bread_err *err)
+int brd_project_read_text(struct project *p, const char *file, const char *what,
+	struct bread_str *ret, struct bread_err *err)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -79,11 +79,11 @@ static int read_text(
 	ssize_t n;
 
 	if (fd < 0)
-		return 0; /* no file: no prompt */
+		return 0; /* no file: no text */
 	if (fstat(fd, &st) || st.st_size > PROMPT_MAX) {
 		close(fd);
 		return brd_fail(err, BREAD_E_TOO_LARGE, file,
-			"the file is over 1 MiB; a prompt must be smaller");
+			"the file is over 1 MiB; a %s must be smaller", what);
 	}
 	text = brd_arena_alloc(&p->arena, (size_t)st.st_size + 1);
 	n = read(fd, text, (size_t)st.st_size);
@@ -91,12 +91,11 @@ static int read_text(
 	*ret = (struct bread_str){ text, n > 0 ? (size_t)n : 0 };
 	if (!brd_utf8_ok(*ret))
 		return brd_fail(
-			err, BREAD_E_INVALID, file, "the prompt is not UTF-8; save it as such");
+			err, BREAD_E_INVALID, file, "the %s is not UTF-8; save it as such", what);
 	return 0;
 }
 
-/* A tool's object, with the file's name as its name when it has none. */
-static int read_tool(struct project *p, const char *file, const char *name, struct buf *out,
+int brd_project_read_tool(struct project *p, const char *file, const char *name, struct buf *out,
 	struct bread_err *err)
 {
 	struct bread_err first = { 0 };
@@ -147,7 +146,7 @@ static int add_tools(struct project *p, const char *id, struct jval own, struct 
 
 		brd_buf_init(&one, BUF_NO_LIMIT);
 		r = brd_project_check_tool(l.v[i], file, err);
-		if (!r && read_tool(p, file, l.v[i], &one, err))
+		if (!r && brd_project_read_tool(p, file, l.v[i], &one, err))
 			told(p, err, fault, arg);
 		else if (!r)
 			brd_buf_addf(out, "%s%.*s", out->data[out->len - 1] == '[' ? "" : ",",
@@ -158,11 +157,12 @@ static int add_tools(struct project *p, const char *id, struct jval own, struct 
 	return r;
 }
 
-/* The members of agent.yaml, but for tools and prompt, which are joined with the files'. */
+/* The members of agent.yaml, but for those that are joined with what files say. */
 static void add_members(struct jval root, struct buf *out)
 {
 	for (struct json_iter it = brd_json_each(root); brd_json_next(&it);) {
-		if (brd_json_is(it.key, "tools") || brd_json_is(it.key, "prompt"))
+		if (brd_json_is(it.key, "tools") || brd_json_is(it.key, "prompt") ||
+			brd_json_is(it.key, "skills"))
 			continue;
 		if (out->len > 1)
 			brd_buf_addc(out, ',');
@@ -187,7 +187,8 @@ int brd_project_read_agent(struct project *p, const char *id, struct buf *out, p
 	if (!r)
 		r = brd_agent_check(doc.root, &doc, err);
 	if (!r)
-		r = read_text(p, brd_project_path(p, "agents/%s/prompt.md", id), &prompt, err);
+		r = brd_project_read_text(
+			p, brd_project_path(p, "agents/%s/prompt.md", id), "prompt", &prompt, err);
 	if (r) {
 		told(p, err, fault, arg);
 		return 1;
@@ -196,9 +197,15 @@ int brd_project_read_agent(struct project *p, const char *id, struct buf *out, p
 		prompt = brd_json_str(brd_json_get(doc.root, "prompt"), &p->arena);
 	brd_buf_addc(out, '{');
 	add_members(doc.root, out);
+	if (brd_json_type(brd_json_get(doc.root, "hooks")) == JSON_NONE &&
+		!access(brd_project_path(p, "agents/%s/hooks.lua", id), R_OK))
+		brd_buf_addz(out, ",\"hooks\":{\"lua\":\"hooks.lua\"}");
 	brd_buf_addz(out, ",\"prompt\":");
 	brd_json_quote(out, prompt);
 	r = add_tools(p, id, brd_json_get(doc.root, "tools"), out, fault, arg, err);
+	if (!r)
+		r = brd_project_add_skills(
+			p, id, brd_json_get(doc.root, "skills"), out, fault, arg, err);
 	brd_buf_addc(out, '}');
 	return r;
 }
@@ -258,23 +265,71 @@ static void remove_gone(struct project *p, struct bread *b, const struct names *
 			bread_agent_remove(b, g.all.v[i]);
 }
 
-int brd_project_agents(
-	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err)
+static int load_agents(struct project *p, const struct names *l, struct bread *b,
+	project_fault *fault, void *arg, struct bread_err *err)
 {
-	struct names l = brd_project_entrypoints(p);
 	int r = 0;
 
 	p->faults = 0;
 	p->agent_count = 0;
-	p->agents = brd_arena_array(&p->arena, l.n + 1, sizeof(char *));
-	for (size_t i = 0; i < l.n && r >= 0; i++) {
-		r = brd_project_check_id(l.v[i], err);
+	p->agents = brd_arena_array(&p->arena, l->n + 1, sizeof(char *));
+	for (size_t i = 0; i < l->n && r >= 0; i++) {
+		r = load_agent(p, l->v[i], b, fault, arg, err);
 		if (!r)
-			r = load_agent(p, l.v[i], b, fault, arg, err);
-		if (!r)
-			p->agents[p->agent_count++] = l.v[i];
+			p->agents[p->agent_count++] = l->v[i];
 	}
 	if (r >= 0)
-		remove_gone(p, b, &l);
+		remove_gone(p, b, l);
 	return r < 0 ? r : 0;
+}
+
+struct first_fault {
+	struct bread_err *err; /* the first one; its code is 0 until there is one */
+	project_fault *fault;  /* hears the others */
+	void *arg;
+};
+
+static void hear_first(const struct bread_err *err, void *arg)
+{
+	struct first_fault *f = arg;
+
+	if (!f->err->code)
+		*f->err = *err;
+	else if (f->fault)
+		f->fault(err, f->arg);
+}
+
+/* All that makes the whole project wrong, before anything of it is registered. */
+static int check_whole(struct project *p, const struct names *l, project_fault *fault, void *arg,
+	struct bread_err *err)
+{
+	struct bread_err first = { 0 };
+	struct first_fault f = { &first, fault, arg };
+	struct refs refs;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (brd_project_check_id(l->v[i], err))
+			return err->code;
+	brd_project_read_tasks(p, hear_first, &f);
+	brd_refs_open(&refs, p, l, hear_first, &f);
+	brd_refs_check_agents(&refs);
+	brd_project_read_pipelines(p, &refs);
+	if (first.code)
+		*err = first;
+	return first.code;
+}
+
+int brd_project_agents(
+	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err)
+{
+	struct names l = brd_project_entrypoints(p);
+	int r = check_whole(p, &l, fault, arg, err);
+
+	if (!r)
+		r = brd_project_define_tasks(p, b, err);
+	if (!r)
+		r = load_agents(p, &l, b, fault, arg, err);
+	if (!r)
+		r = brd_project_define_pipelines(p, b, err);
+	return r;
 }

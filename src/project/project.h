@@ -3,7 +3,8 @@
  *
  *   bread.yaml
  *   agents/ID/agent.yaml    agents/ID/prompt.md    agents/ID/tools/NAME.yaml
- *   agents/ID/evals/NAME.yaml
+ *   agents/ID/evals/NAME.yaml    agents/ID/skills/NAME/SKILL.md
+ *   tasks/NAME.yaml         pipelines/ID.yaml
  *
  * Loading reads the files, checks each with places in the messages, and gives
  * the instance what they say; everything a file can say, a program can say
@@ -12,6 +13,12 @@
 #include "config/yaml.h"
 #include "instance/instance.h"
 
+struct project_def { /* a task, a pipeline */
+	const char *name;
+	struct bread_str json;
+	struct jval at; /* the same as a value */
+};
+
 struct project {
 	struct arena arena;
 	char *dir;           /* as given */
@@ -19,6 +26,8 @@ struct project {
 	struct jval config;  /* the same, with what the environment says instead */
 	char **agents;       /* ids, in the order of entrypoints */
 	size_t agent_count;
+	struct project_def *tasks, *pipelines;
+	size_t task_count, pipeline_count;
 	unsigned faults; /* agents and tools that could not be used */
 };
 
@@ -32,9 +41,10 @@ void brd_project_close(struct project *p);
 
 /* Configures b from it: before bread_start. */
 int brd_project_configure(struct project *p, struct bread *b, struct bread_err *err);
-/* Registers all agents; also again later, on a running instance. What is no longer
- * there is removed; what is broken stays as it was. A name that can never be one is an error of the
- * whole. */
+/* Registers all agents, tasks and pipelines; also again later, on a running instance. What is no
+ * longer there is removed; an agent that is broken stays as it was. A name that can never be one, a
+ * wrong task or pipeline, and what one definition says wrongly of another are errors of the whole:
+ * nothing is registered then. err is the first of them, the others are told. */
 int brd_project_agents(
 	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err);
 

@@ -169,7 +169,7 @@ static void a_loaded_skill_comes_with_its_references(void **state)
 {
 	struct agent_def *d = parsed("\"prompt\":\"Base prompt.\",\"skills\":[{\"id\":\"r\","
 				     "\"text\":\"---\\nname: Deep\\n---\\n\\n1. Cite.\\n\","
-				     "\"references\":[{\"name\":\"tips.md\",\"content\":\"Use "
+				     "\"references\":[{\"name\":\"tips.txt\",\"content\":\"Use "
 				     "it.\"}]}]"),
 			 *loaded;
 	struct buf b;
@@ -178,7 +178,7 @@ static void a_loaded_skill_comes_with_its_references(void **state)
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_agent_def_prompt(loaded, BRD_STR(""), &b);
 	assert_string_equal(b.data,
-		"Base prompt.\n\n## Skill: Deep\n\n\n1. Cite.\n\n### Reference: tips.md\n\nUse "
+		"Base prompt.\n\n## Skill: Deep\n\n\n1. Cite.\n\n### Reference: tips.txt\n\nUse "
 		"it.\n\n## Available Skills\nCall the `core_load_skill` tool with a `skillId` to "
 		"load its full instructions before using it.\n- r: Deep");
 	brd_buf_fini(&b);
