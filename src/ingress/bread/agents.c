@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /agents, GET /agents/:id, and the lists of what this server has none of yet. */
+/* GET /agents and GET /agents/:id. */
 #include "ingress/bread/internal.h"
 
 struct agent_list {
@@ -69,27 +69,8 @@ static void one(struct bread_request *req, void *arg)
 	reply_unknown(req, id);
 }
 
-static void loops(struct bread_request *req, void *arg)
-{
-	bread_reply_json(req, 200, LIT("[]"));
-}
-
-static void loop(struct bread_request *req, void *arg)
-{
-	brd_ingress_reply_text_error(req, 404, "Loop not found");
-}
-
-static void tasks(struct bread_request *req, void *arg)
-{
-	brd_ingress_reply_text_error(req, 501, "Store does not record task runs");
-}
-
 void brd_ingress_mount_agents(struct ingress *in)
 {
 	bread_route(&in->in, "GET", "/agents", list, in);
 	bread_route(&in->in, "GET", "/agents/:id", one, in);
-	bread_route(&in->in, "GET", "/loops", loops, in);
-	bread_route(&in->in, "GET", "/loops/:id", loop, in);
-	bread_route(&in->in, "GET", "/tasks", tasks, in);
-	bread_route(&in->in, "GET", "/tasks/:id", tasks, in);
 }

@@ -14,7 +14,10 @@ static int open_ingress(struct bread_ingress *base, struct bread_str word, struc
 	brd_ingress_mount_run(in);
 	brd_ingress_mount_resume(in);
 	brd_ingress_mount_runs(in);
+	brd_ingress_mount_tree(in);
 	brd_ingress_mount_sessions(in);
+	brd_ingress_mount_compositions(in);
+	brd_ingress_mount_checkpoints(in);
 	return 0;
 }
 

@@ -56,10 +56,30 @@ struct store_question {
 	struct bread_request *req;
 	/* Answers the request. Not called when the store failed: that was answered. */
 	void (*on_rows)(struct store_question *q);
+	const void *arg; /* the asker's; in memory that lives as long as the request */
 };
 struct store_question *brd_ingress_question(struct bread_request *req, enum bread_read_kind kind,
 	struct bread_str key, void (*on_rows)(struct store_question *q));
 void brd_ingress_ask(struct store_question *q);
+/* What one row is in JSON; 0: it is left out, and nothing was put. */
+typedef int row_writer(struct bread_sink *s, const void *row);
+void brd_ingress_put_rows(
+	struct bread_sink *s, const struct bread_read *r, size_t row_size, row_writer *put);
+/* A list of all rows; the first of them, or 404 with that text. */
+void brd_ingress_reply_rows(struct store_question *q, size_t row_size, row_writer *put);
+void brd_ingress_reply_row(struct store_question *q, row_writer *put, const char *not_found);
+/* ?limit, else usual; up to max. 0: it is none from 1 on, and the request was answered. */
+int brd_ingress_limit(struct bread_request *req, int64_t usual, int64_t max, size_t *ret);
+/* The question about the row that :id names; 404 with that text for what is no id. */
+void brd_ingress_ask_id(struct bread_request *req, enum bread_read_kind kind, const char *not_found,
+	void (*on_rows)(struct store_question *q));
+
+/* runs.c */
+const char *brd_ingress_status(enum bread_run_status s);
+void brd_ingress_put_kind(struct bread_sink *s, const struct bread_run_row *r);
+/* and where its logs end */
+void brd_ingress_put_times(struct bread_sink *s, const struct bread_run_row *r);
+void brd_ingress_put_usage(struct bread_sink *s, const struct bread_run_row *r); /* and steps */
 
 /* run.c: the framing that a request wants; and its refusals, in that framing. */
 const struct bread_framing *brd_ingress_framing(struct bread_request *req, const void *arg);
@@ -69,6 +89,9 @@ void brd_ingress_refuse(
 	struct bread_request *req, const struct bread_framing *f, const struct bread_err *err);
 
 /* The routes. */
+void brd_ingress_mount_compositions(struct ingress *in);
+void brd_ingress_mount_checkpoints(struct ingress *in);
+void brd_ingress_mount_tree(struct ingress *in);
 void brd_ingress_mount_agents(struct ingress *in);
 void brd_ingress_mount_run(struct ingress *in);
 void brd_ingress_mount_resume(struct ingress *in);

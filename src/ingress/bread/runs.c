@@ -11,7 +11,7 @@ static const char *const statuses[] = { "queued", "running", "suspended", "compl
 #define RUNS_USUAL 100 /* rows of GET /runs without a limit, and at the most */
 #define RUNS_MAX 1000
 
-static const char *status_name(enum bread_run_status s)
+const char *brd_ingress_status(enum bread_run_status s)
 {
 	return (size_t)s < STATUSES ? statuses[s] : "unknown";
 }
@@ -66,6 +66,34 @@ static void stream(struct bread_request *req, void *arg)
 
 /* ---- rows ---- */
 
+void brd_ingress_put_kind(struct bread_sink *s, const struct bread_run_row *r)
+{
+	brd_ingress_put_text(
+		s, "kind", r->kind == BREAD_RUN_PIPELINE ? LIT("pipeline") : LIT("agent"));
+}
+
+void brd_ingress_put_times(struct bread_sink *s, const struct bread_run_row *r)
+{
+	brd_ingress_put_int(s, "createdAt", r->created_at);
+	if (r->started_at)
+		brd_ingress_put_int(s, "startedAt", r->started_at);
+	if (r->ended_at)
+		brd_ingress_put_int(s, "endedAt", r->ended_at);
+	brd_ingress_put_int(s, "seq", r->head);
+	if (r->composed)
+		brd_ingress_put_int(s, "treeSeq", r->tree_head);
+}
+
+void brd_ingress_put_usage(struct bread_sink *s, const struct bread_run_row *r)
+{
+	brd_ingress_put(s, ",\"usage\":{\"inputTokens\":");
+	bread_sink_int(s, r->input_tokens);
+	brd_ingress_put_int(s, "outputTokens", r->output_tokens);
+	brd_ingress_put(s, "}");
+	if (r->steps)
+		brd_ingress_put_int(s, "steps", r->steps);
+}
+
 static void put_run(struct bread_sink *s, const struct bread_run_row *r, int whole)
 {
 	brd_ingress_put(s, "{\"id\":");
@@ -74,13 +102,10 @@ static void put_run(struct bread_sink *s, const struct bread_run_row *r, int who
 	brd_ingress_put_text(s, "sessionId", r->session_id);
 	brd_ingress_put_text(s, "parentId", r->parent_id);
 	brd_ingress_put_text(s, "rootId", r->root_id);
-	brd_ingress_put_text(s, "status", brd_ingress_str(status_name(r->status)));
-	brd_ingress_put_int(s, "createdAt", r->created_at);
-	if (r->started_at)
-		brd_ingress_put_int(s, "startedAt", r->started_at);
-	if (r->ended_at)
-		brd_ingress_put_int(s, "endedAt", r->ended_at);
-	brd_ingress_put_int(s, "seq", r->head);
+	brd_ingress_put_kind(s, r);
+	brd_ingress_put_raw(s, "path", r->path);
+	brd_ingress_put_text(s, "status", brd_ingress_str(brd_ingress_status(r->status)));
+	brd_ingress_put_times(s, r);
 	brd_ingress_put_raw(s, "tags", r->tags);
 	if (whole) {
 		brd_ingress_put_raw(s, "input", r->input);
@@ -88,24 +113,25 @@ static void put_run(struct bread_sink *s, const struct bread_run_row *r, int who
 		brd_ingress_put_raw(s, "files", r->files);
 	}
 	brd_ingress_put_raw(s, "error", r->error);
-	brd_ingress_put(s, ",\"usage\":{\"inputTokens\":");
-	bread_sink_int(s, r->input_tokens);
-	brd_ingress_put_int(s, "outputTokens", r->output_tokens);
-	brd_ingress_put(s, "}}");
+	brd_ingress_put_usage(s, r);
+	brd_ingress_put(s, "}");
+}
+
+static int put_line(struct bread_sink *s, const void *row)
+{
+	put_run(s, row, 0);
+	return 1;
+}
+
+static int put_whole(struct bread_sink *s, const void *row)
+{
+	put_run(s, row, 1);
+	return 1;
 }
 
 static void on_runs(struct store_question *q)
 {
-	struct bread_sink *s = bread_sink_new();
-
-	brd_ingress_put(s, "[");
-	for (size_t i = 0; i < q->read.count; i++) {
-		if (i)
-			brd_ingress_put(s, ",");
-		put_run(s, &q->read.runs[i], 0);
-	}
-	brd_ingress_put(s, "]");
-	brd_ingress_reply(q->req, 200, s);
+	brd_ingress_reply_rows(q, sizeof(*q->read.runs), put_line);
 }
 
 /* -1: any; -2: no such status. */
@@ -137,50 +163,36 @@ static void list(struct bread_request *req, void *arg)
 		.before = bread_request_query(req, "before"),
 		.status = status_named(bread_request_query(req, "status")),
 	};
-	struct bread_str limit = bread_request_query(req, "limit");
 	const char *wrong = NULL;
 	struct store_question *q;
-	int64_t n = RUNS_USUAL;
+	size_t limit;
 
 	if (f.status == -2)
 		wrong = "Invalid status: queued, running, suspended, completed, failed or "
 			"cancelled";
-	else if (limit.n && (!brd_ingress_number(limit, &n) || n < 1))
-		wrong = "Invalid limit: a whole number from 1 on";
 	else if (f.before.n && !bread_id_ok(f.before))
 		wrong = "Invalid before: the id of a run";
 	if (wrong) {
 		brd_ingress_reply_text_error(req, 400, wrong);
 		return;
 	}
+	if (!brd_ingress_limit(req, RUNS_USUAL, RUNS_MAX, &limit))
+		return;
 	set_tag(&f, bread_request_query(req, "tag"));
 	q = brd_ingress_question(req, BREAD_READ_RUNS, (struct bread_str){ 0 }, on_runs);
 	q->read.filter = f;
-	q->read.limit = n < RUNS_MAX ? (size_t)n : RUNS_MAX;
+	q->read.limit = limit;
 	brd_ingress_ask(q);
 }
 
 static void on_run(struct store_question *q)
 {
-	struct bread_sink *s;
-
-	if (q->read.count == 0) {
-		brd_ingress_reply_text_error(q->req, 404, "Run not found");
-		return;
-	}
-	s = bread_sink_new();
-	put_run(s, &q->read.runs[0], 1);
-	brd_ingress_reply(q->req, 200, s);
+	brd_ingress_reply_row(q, put_whole, "Run not found");
 }
 
 static void one(struct bread_request *req, void *arg)
 {
-	struct bread_str id = bread_request_param(req, "id");
-
-	if (bread_id_ok(id))
-		brd_ingress_ask(brd_ingress_question(req, BREAD_READ_RUN, id, on_run));
-	else
-		brd_ingress_reply_text_error(req, 404, "Run not found");
+	brd_ingress_ask_id(req, BREAD_READ_RUN, "Run not found", on_run);
 }
 
 /* ---- one crumb, whole (contract C8) ---- */
@@ -227,7 +239,7 @@ static void on_cancelled(struct bread_op *op)
 	else if (op->code == BREAD_E_CONFLICT)
 		bread_reply_json(c->req, 404,
 			bread_request_printf(c->req, "{\"error\":\"%s\",\"status\":\"%s\"}",
-				not_cancelable, status_name(c->status)));
+				not_cancelable, brd_ingress_status(c->status)));
 	else if (op->code == BREAD_E_NOT_FOUND)
 		brd_ingress_reply_text_error(c->req, 404, not_cancelable);
 	else

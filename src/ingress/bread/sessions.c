@@ -7,8 +7,10 @@
 
 #define DAY_MS 86400000.0
 
-static void put_session(struct bread_sink *s, const struct bread_session_row *row)
+static int put_session(struct bread_sink *s, const void *p)
 {
+	const struct bread_session_row *row = p;
+
 	brd_ingress_put(s, "{\"id\":");
 	bread_sink_quote(s, row->id);
 	brd_ingress_put_int(s, "createdAt", row->created_at);
@@ -16,20 +18,12 @@ static void put_session(struct bread_sink *s, const struct bread_session_row *ro
 	brd_ingress_put_raw(s, "tags", row->tags.n ? row->tags : LIT("{}"));
 	brd_ingress_put_text(s, "agentId", row->agent_id);
 	brd_ingress_put(s, "}");
+	return 1;
 }
 
 static void on_sessions(struct store_question *q)
 {
-	struct bread_sink *s = bread_sink_new();
-
-	brd_ingress_put(s, "[");
-	for (size_t i = 0; i < q->read.count; i++) {
-		if (i)
-			brd_ingress_put(s, ",");
-		put_session(s, &q->read.sessions[i]);
-	}
-	brd_ingress_put(s, "]");
-	brd_ingress_reply(q->req, 200, s);
+	brd_ingress_reply_rows(q, sizeof(*q->read.sessions), put_session);
 }
 
 /* "key:value"; what stands behind a second colon does not count, and without the first
@@ -58,27 +52,16 @@ static void list(struct bread_request *req, void *arg)
 	brd_ingress_ask(q);
 }
 
+static const char not_found[] = "Session not found";
+
 static void on_session(struct store_question *q)
 {
-	struct bread_sink *s;
-
-	if (q->read.count == 0) {
-		brd_ingress_reply_text_error(q->req, 404, "Session not found");
-		return;
-	}
-	s = bread_sink_new();
-	put_session(s, &q->read.sessions[0]);
-	brd_ingress_reply(q->req, 200, s);
+	brd_ingress_reply_row(q, put_session, not_found);
 }
 
 static void one(struct bread_request *req, void *arg)
 {
-	struct bread_str id = bread_request_param(req, "id");
-
-	if (bread_id_ok(id))
-		brd_ingress_ask(brd_ingress_question(req, BREAD_READ_SESSION, id, on_session));
-	else
-		brd_ingress_reply_text_error(req, 404, "Session not found");
+	brd_ingress_ask_id(req, BREAD_READ_SESSION, not_found, on_session);
 }
 
 /* ---- messages ---- */
@@ -88,47 +71,34 @@ static void on_session_without_messages(struct store_question *q)
 	if (q->read.count)
 		bread_reply_json(q->req, 200, LIT("[]"));
 	else
-		brd_ingress_reply_text_error(q->req, 404, "Session not found");
+		brd_ingress_reply_text_error(q->req, 404, not_found);
 }
 
-static void put_message(struct bread_sink *s, const struct bread_message_row *m)
+static int put_message(struct bread_sink *s, const void *p)
 {
+	const struct bread_message_row *m = p;
+
 	brd_ingress_put(s, "{\"id\":");
 	bread_sink_quote(s, m->id);
 	brd_ingress_put_text(s, "role", m->role);
 	brd_ingress_put_raw(s, "content", m->content);
 	brd_ingress_put_int(s, "timestamp", m->timestamp);
 	brd_ingress_put(s, "}");
+	return 1;
 }
 
 static void on_messages(struct store_question *q)
 {
-	struct bread_sink *s;
-
-	if (q->read.count == 0) {
+	if (q->read.count)
+		brd_ingress_reply_rows(q, sizeof(*q->read.messages), put_message);
+	else
 		brd_ingress_ask(brd_ingress_question(
 			q->req, BREAD_READ_SESSION, q->read.key, on_session_without_messages));
-		return;
-	}
-	s = bread_sink_new();
-	brd_ingress_put(s, "[");
-	for (size_t i = 0; i < q->read.count; i++) {
-		if (i)
-			brd_ingress_put(s, ",");
-		put_message(s, &q->read.messages[i]);
-	}
-	brd_ingress_put(s, "]");
-	brd_ingress_reply(q->req, 200, s);
 }
 
 static void messages(struct bread_request *req, void *arg)
 {
-	struct bread_str id = bread_request_param(req, "id");
-
-	if (bread_id_ok(id))
-		brd_ingress_ask(brd_ingress_question(req, BREAD_READ_MESSAGES, id, on_messages));
-	else
-		brd_ingress_reply_text_error(req, 404, "Session not found");
+	brd_ingress_ask_id(req, BREAD_READ_MESSAGES, not_found, on_messages);
 }
 
 /* ---- deleting ---- */

@@ -162,3 +162,71 @@ void brd_ingress_ask(struct store_question *q)
 	bread_op_init(&q->read.op, bread_here(b), on_end, q);
 	bread_read(b, &q->read);
 }
+
+/* ---- rows ---- */
+
+void brd_ingress_put_rows(
+	struct bread_sink *s, const struct bread_read *r, size_t row_size, row_writer *put)
+{
+	const char *row = r->rows;
+	int any = 0;
+
+	bread_sink_add(s, LIT("["));
+	for (size_t i = 0; i < r->count; i++, row += row_size) {
+		struct bread_sink *one = bread_sink_new();
+
+		if (put(one, row)) {
+			if (any)
+				bread_sink_add(s, LIT(","));
+			any = 1;
+			bread_sink_add(s, bread_sink_bytes(one));
+		}
+		bread_sink_free(one);
+	}
+	bread_sink_add(s, LIT("]"));
+}
+
+void brd_ingress_reply_rows(struct store_question *q, size_t row_size, row_writer *put)
+{
+	struct bread_sink *s = bread_sink_new();
+
+	brd_ingress_put_rows(s, &q->read, row_size, put);
+	brd_ingress_reply(q->req, 200, s);
+}
+
+void brd_ingress_reply_row(struct store_question *q, row_writer *put, const char *not_found)
+{
+	struct bread_sink *s;
+
+	if (q->read.count == 0) {
+		brd_ingress_reply_text_error(q->req, 404, not_found);
+		return;
+	}
+	s = bread_sink_new();
+	put(s, q->read.rows);
+	brd_ingress_reply(q->req, 200, s);
+}
+
+int brd_ingress_limit(struct bread_request *req, int64_t usual, int64_t max, size_t *ret)
+{
+	struct bread_str limit = bread_request_query(req, "limit");
+	int64_t n = usual;
+
+	if (limit.n && (!brd_ingress_number(limit, &n) || n < 1)) {
+		brd_ingress_reply_text_error(req, 400, "Invalid limit: a whole number from 1 on");
+		return 0;
+	}
+	*ret = (size_t)(n < max ? n : max);
+	return 1;
+}
+
+void brd_ingress_ask_id(struct bread_request *req, enum bread_read_kind kind, const char *not_found,
+	void (*on_rows)(struct store_question *q))
+{
+	struct bread_str id = bread_request_param(req, "id");
+
+	if (bread_id_ok(id))
+		brd_ingress_ask(brd_ingress_question(req, kind, id, on_rows));
+	else
+		brd_ingress_reply_text_error(req, 404, not_found);
+}
