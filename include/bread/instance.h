@@ -20,6 +20,7 @@
 #include "bread/crumb.h"
 #include "bread/ext/op.h"
 #include "bread/ext/store.h"
+#include "bread/hook.h"
 #include "bread/tool.h"
 #include "bread/types.h"
 
@@ -32,6 +33,7 @@ struct bread_decision_ops;
 struct bread_model_ops;
 struct bread_store_ops;
 struct bread_tool_ops;
+struct bread_hook_ops;
 struct bread_ingress_ops;
 
 /* ---- life ---- */
@@ -119,6 +121,19 @@ BREAD_API int bread_agent_tool(struct bread *b, const char *agent_id, const char
 typedef char *bread_format_fn(struct bread_str text, const char **ret_error, void *arg);
 BREAD_API int bread_format(
 	struct bread *b, const char *name, bread_format_fn *fn, void *arg, struct bread_err *err);
+
+/* A hook in C (bread/hook.h), for the runs of one agent, or of all: agent_id NULL. The agent need
+ * not be there yet, and may be defined anew: its hooks stay, for good. Several of a point are
+ * asked in the order in which they came. fn is called on the run's loop with arg, which must
+ * outlive the instance. */
+BREAD_API int bread_hook(struct bread *b, const char *agent_id, enum bread_hook_scope scope,
+	enum bread_hook_point point, bread_hook_fn *fn, void *arg, struct bread_err *err);
+/* The same for a set of a kind (bread/ext/hook.h): one's own, &bread_hook_lua or
+ * &bread_hook_plugin. options: what would stand behind its key under `hooks`, as JSON. dir: where
+ * relative paths start; NULL: the current folder. ops must outlive the instance. */
+BREAD_API int bread_hook_use(struct bread *b, const char *agent_id,
+	const struct bread_hook_ops *ops, struct bread_str options, const char *dir,
+	struct bread_err *err);
 
 /* A provider of the embedder's own: agents name it as model.provider. It wins over one of that
  * name in `providers`. options: JSON object, given to ops->open. ops must outlive the instance. */

@@ -85,6 +85,22 @@ const struct conf_field brd_instance_fields[] = {
 		.offset = AT(pipelines),
 		.words = "object",
 		.doc = "Compositions by name: lists of steps." },
+	{ .key = "hooks",
+		.type = CONF_JSON,
+		.offset = AT(hooks),
+		.words = "object",
+		.doc = "Hooks of all runs: lua or plugin." },
+	{ .key = "plugins",
+		.type = CONF_JSON,
+		.offset = AT(plugins),
+		.words = "array",
+		.doc = "Shared objects whose hooks and formats are used: files, or objects with "
+		       "file and options." },
+	{ .key = "formats",
+		.type = CONF_JSON,
+		.offset = AT(formats),
+		.words = "object",
+		.doc = "Output formats by name, each with lua." },
 	{ .key = "concurrency",
 		.type = CONF_GROUP,
 		.offset = AT(concurrency),
@@ -317,6 +333,8 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 		r = open_providers(b, err);
 	if (!r)
 		r = brd_instance_open_decisions(b, err);
+	if (!r)
+		r = brd_hooks_configure(b, err);
 	if (!r)
 		r = open_blob(b, err);
 	if (!r)

@@ -15,6 +15,7 @@ int bread_new(struct bread **ret, struct bread_err *err)
 	brd_list_init(&b->agents);
 	brd_list_init(&b->providers);
 	brd_list_init(&b->formats);
+	brd_list_init(&b->plugins);
 	brd_list_init(&b->listeners);
 	brd_list_init(&b->subscriptions);
 	brd_list_init(&b->tasks);

@@ -10,11 +10,15 @@
 #include "config/conf.h"
 #include "decision/decision.h"
 #include "instance/instance.h"
+#include "run/hooks.h"
 #include "run/pipeline_def.h"
 #include "run/run.h"
+#include "script/format.h"
+#include "script/plugin.h"
 
 struct instance_conf {
 	struct jval store, transport, blob, providers, decisions, crumb_filter, pipelines;
+	struct jval hooks, plugins, formats;
 	struct jval server, ingress, entrypoints, log; /* for those who stand above */
 	struct {
 		int64_t max;
@@ -35,6 +39,12 @@ struct format {
 	char *name;
 	bread_format_fn *fn;
 	void *arg;
+	struct format_lua *lua; /* instead of fn */
+};
+
+struct opened_plugin {
+	struct list link;
+	struct plugin plugin;
 };
 
 struct registered { /* an agent */
@@ -82,6 +92,8 @@ struct bread {
 	struct list tasks, pipelines; /* see compositions.c */
 	struct map active, sessions; /* run id, session id -> struct active */
 	size_t active_count;
+	struct list plugins;
+	struct hook_table hooks; /* the lock is for those who add */
 
 	struct timer heartbeat;
 	struct owner *owner_state; /* see owner.c */
@@ -107,6 +119,10 @@ int brd_registry_inline_tasks(struct bread *b, struct bread_str *ret, const char
 	struct bread_str json, struct arena *a, struct bread_err *err);
 int brd_instance_open_pipelines(struct bread *b, struct bread_err *err); /* of the configuration */
 void brd_compositions_fini(struct bread *b);
+
+/* ---- hooks.c ---- */
+int brd_hooks_configure(struct bread *b, struct bread_err *err); /* plugins, hooks, formats */
+void brd_hooks_fini(struct bread *b);
 
 /* ---- config.c ---- */
 /* Providers, blobs, the filter, last the store. */

@@ -270,6 +270,8 @@ static bool format_of(
 			found = f;
 	}
 	pthread_mutex_unlock(&b->lock);
+	if (found && found->lua)
+		return brd_format_lua_here(found->lua, text, out, ret_error);
 	if (found)
 		return apply(found, text, out, ret_error);
 	if (!strcmp(name, "lines")) {
@@ -332,9 +334,11 @@ void brd_registry_fini(struct bread *b)
 	for (struct list *l; (l = brd_list_pop(&b->formats));) {
 		struct format *f = brd_list_of(l, struct format, link);
 
+		brd_format_lua_close(f->lua);
 		free(f->name);
 		free(f);
 	}
 	for (struct list *l; (l = brd_list_pop(&b->listeners));)
 		free(brd_list_of(l, struct listener, link));
+	brd_hooks_fini(b);
 }

@@ -69,6 +69,68 @@ static void put_scripted(
 	brd_jw_end_obj(w);
 }
 
+/* A file by its name, or an object that names it. */
+static void put_file(struct project *p, struct jsonw *w, const char *name, struct jval v)
+{
+	if (brd_json_type(v) == JSON_STRING) {
+		put_path(p, w, name, v, NULL);
+		return;
+	}
+	brd_jw_key(w, name);
+	if (brd_json_type(v) == JSON_OBJECT)
+		put_entry(p, w, v, "file", NULL);
+	else
+		brd_jw_raw(w, brd_json_raw(v));
+}
+
+/* {lua: FILE, plugin: FILE} of hooks and formats. */
+static void put_kinds(struct project *p, struct jsonw *w, struct jval v)
+{
+	brd_jw_obj(w);
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		const char *kind = brd_json_is(it.key, "lua") ? "lua" : "plugin";
+
+		if (brd_json_is(it.key, kind)) {
+			put_file(p, w, kind, it.value);
+			continue;
+		}
+		brd_jw_keys(w, brd_json_str(it.key, &p->arena)); /* its reader will complain */
+		brd_jw_raw(w, brd_json_raw(it.value));
+	}
+	brd_jw_end_obj(w);
+}
+
+static void put_formats(struct project *p, struct jsonw *w, struct jval v)
+{
+	brd_jw_obj(w);
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		brd_jw_keys(w, brd_json_str(it.key, &p->arena));
+		if (brd_json_type(it.value) == JSON_OBJECT)
+			put_kinds(p, w, it.value);
+		else
+			brd_jw_raw(w, brd_json_raw(it.value));
+	}
+	brd_jw_end_obj(w);
+}
+
+/* Each becomes an object, which is what a name is short for. */
+static void put_plugins(struct project *p, struct jsonw *w, struct jval v)
+{
+	brd_jw_arr(w);
+	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
+		if (brd_json_type(it.value) == JSON_STRING) {
+			brd_jw_obj(w);
+			put_path(p, w, "file", it.value, NULL);
+			brd_jw_end_obj(w);
+		} else if (brd_json_type(it.value) == JSON_OBJECT) {
+			put_entry(p, w, it.value, "file", NULL);
+		} else {
+			brd_jw_raw(w, brd_json_raw(it.value));
+		}
+	}
+	brd_jw_end_arr(w);
+}
+
 static void put_member(struct project *p, struct jsonw *w, struct jval key, struct jval v)
 {
 	bool entry = brd_json_type(v) == JSON_STRING || brd_json_type(v) == JSON_OBJECT;
@@ -82,6 +144,12 @@ static void put_member(struct project *p, struct jsonw *w, struct jval key, stru
 		put_scripted(p, w, v, "dir", ".");
 	else if (brd_json_is(key, "decisions") && brd_json_type(v) == JSON_OBJECT)
 		put_scripted(p, w, v, "record", NULL);
+	else if (brd_json_is(key, "hooks"))
+		put_kinds(p, w, v);
+	else if (brd_json_is(key, "formats"))
+		put_formats(p, w, v);
+	else if (brd_json_is(key, "plugins"))
+		put_plugins(p, w, v);
 	else
 		brd_jw_raw(w, brd_json_raw(v));
 }

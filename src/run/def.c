@@ -41,6 +41,15 @@ int brd_def_schema(struct schema **ret, struct bread_str *text, struct jval v, c
 	return r ? brd_fail(err, r, "agent", "%s is not a JSON Schema: %s", what, cause.text) : 0;
 }
 
+int brd_def_hooks(struct hook_set **ret, struct jval v, enum bread_hook_scope home, const char *dir,
+	const char *whose, struct bread_err *err)
+{
+	struct bread_err cause;
+	int r = brd_hooks_open(ret, brd_def_object(v), home, dir, &cause);
+
+	return r ? brd_fail(err, r, "agent", "hooks of %s: %s", whose, cause.text) : 0;
+}
+
 struct bread_str brd_def_object(struct jval v)
 {
 	return brd_json_count(v) ? brd_json_raw(v) : (struct bread_str){ 0 };
@@ -88,13 +97,15 @@ static int take_plain(
 	d->steps_max = c->steps_max;
 	d->max_ms = c->max_ms;
 	d->retry = brd_def_retry(&c->retry);
-	d->hooks = brd_def_object(c->hooks);
 	d->prompt_tokens = c->knowledge.inject ? (size_t)c->knowledge.max_tokens : 0;
 	pick_format(d, c->format);
 	if (d->format == FORMAT_JSON && brd_json_type(c->output_schema) == JSON_NONE)
 		return brd_fail(err, BREAD_E_INVALID, "agent",
 			"output.format is json, which needs an outputSchema; {} takes anything");
-	r = brd_def_schema(&d->input_schema, &d->input_text, c->input_schema, "inputSchema", err);
+	r = brd_def_hooks(&d->hook_set, c->hooks, BREAD_HOOK_AGENT, d->dir, "the agent", err);
+	if (!r)
+		r = brd_def_schema(
+			&d->input_schema, &d->input_text, c->input_schema, "inputSchema", err);
 	return r ? r
 		 : brd_def_schema(&d->output_schema, &d->output_text, c->output_schema,
 			   "outputSchema", err);
@@ -259,6 +270,8 @@ void brd_agent_def_unref(struct agent_def *d)
 		brd_def_tool_fini(&d->tools[i]);
 	brd_schema_unref(d->input_schema);
 	brd_schema_unref(d->output_schema);
+	brd_hook_set_unref(d->hook_set);
+	brd_hook_set_unref(d->loop_hook_set);
 	brd_arena_fini(&d->arena);
 	free(d);
 }

@@ -10,6 +10,7 @@
 #include "base/schema.h"
 #include "bread/instance.h"
 #include "config/conf.h"
+#include "run/hooks.h"
 #include "tool/tool.h"
 
 enum output_format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_CUSTOM };
@@ -58,7 +59,7 @@ struct tool_def {
 	bool idempotent; /* may run again when a crash left it without a result (contract C11) */
 	int64_t timeout_ms;
 	struct retry_def retry;
-	struct bread_str hooks; /* JSON of the key; empty: none */
+	struct hook_set *hook_set; /* NULL: none; of a task: see task */
 };
 
 /* What a task is: one structured call of a model (docs/compositions.md). */
@@ -70,8 +71,8 @@ struct task_def {
 	struct bread_str input_text, output_text; /* the schemas */
 	struct schema *input, *output;
 	struct retry_def retry;
-	struct bread_str hooks; /* JSON, as an agent's */
-	char *dir;              /* where paths in hooks start; NULL: the current folder */
+	struct hook_set *hook_set; /* NULL: none */
+	char *dir;                 /* where paths in hooks start; NULL: the current folder */
 };
 
 enum visibility { SHOW_ALL, SHOW_ENDS, SHOW_NONE }; /* passthrough, mediate, hidden */
@@ -116,7 +117,7 @@ struct agent_def {
 	struct retry_def retry;
 	struct tool_def *tools; /* all that are offered, in the order of docs/tools.md */
 	size_t tool_count, tool_room;
-	struct bread_str hooks; /* JSON of the key; empty: none */
+	struct hook_set *hook_set; /* NULL: none */
 
 	bool supervises;
 	int64_t delegations_max; /* at the same time; 0: no cap */
@@ -127,7 +128,7 @@ struct agent_def {
 	char **pool; /* of its loops: agent ids, NULL-terminated; NULL: it has none */
 	int64_t rounds_max;
 	struct retry_def loop_retry;
-	struct bread_str loop_hooks; /* JSON */
+	struct hook_set *loop_hook_set; /* NULL: none */
 
 	struct skill_def *skills;
 	size_t skill_count;

@@ -126,7 +126,7 @@ static const struct conf_field loop_fields[] = {
 	{ .key = "hooks",
 		.type = CONF_JSON,
 		.offset = AT(loop_conf, hooks),
-		.words = "object",
+		.words = "object|array",
 		.doc = "Hooks of its loops." },
 	{ .key = "errorHandling",
 		.type = CONF_GROUP,
@@ -246,7 +246,7 @@ const struct conf_field brd_agent_fields[] = {
 	{ .key = "hooks",
 		.type = CONF_JSON,
 		.offset = AT(agent_conf, hooks),
-		.words = "object",
+		.words = "object|array",
 		.doc = "Hooks of its runs." },
 };
 const size_t brd_agent_field_count = CONF_COUNT(brd_agent_fields);

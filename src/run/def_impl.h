@@ -75,6 +75,9 @@ int brd_def_build(struct agent_def **ret, const char *id, struct bread_str json,
 struct retry_def brd_def_retry(const struct retry_conf *c);
 /* An object with members as its text, else the empty one. */
 struct bread_str brd_def_object(struct jval v);
+/* Opens the hooks that v says, if it says any. whose is for the message. */
+int brd_def_hooks(struct hook_set **ret, struct jval v, enum bread_hook_scope home, const char *dir,
+	const char *whose, struct bread_err *err);
 /* Compiles a schema, if there is one. what is for the message. */
 int brd_def_schema(struct schema **ret, struct bread_str *text, struct jval v, const char *what,
 	struct bread_err *err);

@@ -133,8 +133,9 @@ int brd_def_loop(struct agent_def *d, const struct loop_conf *c, struct bread_er
 	memcpy(d->pool, c->pool.v, c->pool.n * sizeof(char *));
 	d->rounds_max = c->rounds;
 	d->loop_retry = brd_def_retry(&c->retry);
-	d->loop_hooks = brd_def_object(c->hooks);
-	r = brd_def_add_core(d, loop_tools, err);
+	r = brd_def_hooks(&d->loop_hook_set, c->hooks, BREAD_HOOK_LOOP, d->dir, "the loop", err);
+	if (!r)
+		r = brd_def_add_core(d, loop_tools, err);
 	if (!r)
 		take_kinds(d, kinds, 3);
 	return r;

@@ -59,7 +59,7 @@ const struct conf_field brd_task_fields[] = {
 	{ .key = "hooks",
 		.type = CONF_JSON,
 		.offset = AT(task_conf, hooks),
-		.words = "object",
+		.words = "object|array",
 		.doc = "Hooks of its calls." },
 	{ .key = "dir",
 		.type = CONF_STR,
@@ -72,6 +72,7 @@ void brd_task_fini(struct task_def *t)
 {
 	brd_schema_unref(t->input);
 	brd_schema_unref(t->output);
+	brd_hook_set_unref(t->hook_set);
 }
 
 static int compile(struct task_def *t, const struct task_conf *c, struct bread_err *err)
@@ -86,7 +87,8 @@ static int compile(struct task_def *t, const struct task_conf *c, struct bread_e
 		r = brd_def_schema(&t->output, &t->output_text, c->output, what, err);
 	if (!t->input_text.n)
 		t->input_text = BRD_STR(NO_ARGUMENTS);
-	return r;
+	snprintf(what, sizeof(what), "task \"%.100s\"", t->name);
+	return r ? r : brd_def_hooks(&t->hook_set, c->hooks, BREAD_HOOK_TASK, c->dir, what, err);
 }
 
 int brd_task_read(struct task_def *ret, struct jval v, struct arena *a, struct bread_err *err)
@@ -107,7 +109,6 @@ int brd_task_read(struct task_def *ret, struct jval v, struct arena *a, struct b
 		.provider_options = brd_def_object(c.model.options),
 		.instructions = c.instructions,
 		.retry = brd_def_retry(&c.retry),
-		.hooks = brd_def_object(c.hooks),
 		.dir = c.dir,
 	};
 	r = compile(ret, &c, err);
@@ -138,7 +139,6 @@ int brd_def_add_task(struct agent_def *d, struct jval v, struct bread_err *err)
 	t->schema_text = task->input_text;
 	t->schema = task->input ? brd_schema_ref(task->input) : NULL;
 	t->retry = task->retry;
-	t->hooks = task->hooks;
 	d->tool_count++;
 	return 0;
 }

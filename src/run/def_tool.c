@@ -8,10 +8,11 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "run/def_impl.h"
+#include "run/task.h"
 
 struct tool_conf {
 	char *name, *description;
-	struct jval schema, answer, fallback, command, http, hooks;
+	struct jval schema, answer, fallback, command, http, lua, plugin, hooks;
 	bool streams, idempotent;
 	int64_t timeout_ms, deadline_ms;
 	struct retry_conf retry;
@@ -77,6 +78,16 @@ const struct conf_field brd_tool_fields[] = {
 		.offset = AT(tool_conf, http),
 		.words = "object|string",
 		.doc = "Calls a URL." },
+	{ .key = "lua",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, lua),
+		.words = "string|object",
+		.doc = "Runs a script with a function run(args, context)." },
+	{ .key = "plugin",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, plugin),
+		.words = "string|object",
+		.doc = "A tool of a shared object." },
 	{ .key = "stream",
 		.type = CONF_BOOL,
 		.offset = AT(tool_conf, streams),
@@ -104,7 +115,7 @@ const struct conf_field brd_tool_fields[] = {
 	{ .key = "hooks",
 		.type = CONF_JSON,
 		.offset = AT(tool_conf, hooks),
-		.words = "object",
+		.words = "object|array",
 		.doc = "Hooks of its calls." },
 };
 const size_t brd_tool_field_count = CONF_COUNT(brd_tool_fields);
@@ -139,10 +150,9 @@ void brd_def_tool_fini(struct tool_def *t)
 	brd_schema_unref(t->schema);
 	brd_schema_unref(t->answer);
 	brd_tool_close(t->tool);
-	if (t->task) {
-		brd_schema_unref(t->task->input);
-		brd_schema_unref(t->task->output);
-	}
+	brd_hook_set_unref(t->hook_set);
+	if (t->task)
+		brd_task_fini(t->task);
 }
 
 static char *text(struct agent_def *d, const char *fmt, const char *a, const char *b)
@@ -179,7 +189,8 @@ static int finish(struct agent_def *d, struct tool_def *t, const struct tool_con
 		return brd_fail(err, r, "tool", "tool \"%s\": %s", c->name, cause.text);
 	if (!t->schema)
 		t->schema_text = BRD_STR(NO_ARGUMENTS);
-	return 0;
+	snprintf(what, sizeof(what), "tool \"%.100s\"", c->name);
+	return brd_def_hooks(&t->hook_set, c->hooks, BREAD_HOOK_TOOL, dir, what, err);
 }
 
 int brd_def_add_tool(struct agent_def *d, struct jval v, const char *skill, const char *dir,
@@ -198,7 +209,6 @@ int brd_def_add_tool(struct agent_def *d, struct jval v, const char *skill, cons
 	t->idempotent = c.idempotent;
 	t->timeout_ms = c.timeout_ms;
 	t->retry = brd_def_retry(&c.retry);
-	t->hooks = brd_def_object(c.hooks);
 	t->credentials = c.credentials.n ? c.credentials.v : NULL;
 	r = finish(d, t, &c, v, dir, err);
 	if (r)

@@ -391,6 +391,34 @@ void brd_script_start(struct script *s, struct script_job *job)
 		work_for(job);
 }
 
+void brd_script_here(struct script *s, struct script_call *c)
+{
+	struct script_state *state = NULL;
+	struct bread_err err;
+	struct list *l;
+
+	pthread_mutex_lock(&s->lock);
+	l = brd_list_pop(&s->idle);
+	s->states -= l != NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (l)
+		state = brd_list_of(l, struct script_state, link);
+	else if (brd_script_state_new(&state, &s->code, c, &err)) {
+		c->failed = true;
+		c->error_text = brd_strdup(err.text);
+		return;
+	}
+	brd_script_run(state, c);
+	if (state->bad || !l) {
+		brd_script_state_free(state);
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->states++;
+	brd_list_push_front(&s->idle, &state->link);
+	pthread_mutex_unlock(&s->lock);
+}
+
 void brd_script_err(const struct script_job *job, struct bread_err *ret)
 {
 	const struct script_call *c = &job->call;
