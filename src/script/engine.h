@@ -88,7 +88,7 @@ struct script_state *brd_script_state_of(lua_State *L);
 /* Counts work that the engine does not see; raises an error when the script must end. */
 void brd_script_spend(lua_State *L, int64_t steps);
 
-/* ---- sandbox.c, pattern.c, value.c ---- */
+/* ---- sandbox.c, strings.c, value.c ---- */
 
 /* Fills the globals. Raises. */
 void brd_script_sandbox(lua_State *L);
