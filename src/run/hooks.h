@@ -39,8 +39,8 @@ enum hook_place { HOOK_OF_AGENT, HOOK_OF_PLUGIN, HOOK_OF_INSTANCE };
 
 /* Only grows; readers need no lock. A zeroed one is empty. */
 struct hook_table {
+	struct hook_entry *last; /* of those who add */
 	_Atomic(struct hook_entry *) first;
-	struct hook_entry *last;
 };
 /* Takes the hook. agent_id: for HOOK_OF_AGENT. One thread at a time. */
 void brd_hook_table_add(
