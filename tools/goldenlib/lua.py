@@ -30,6 +30,10 @@ def body(hook):
     return f'return {{ {word} = {literal(value)} }}'
 
 
-def hooks(table):
+def hooks(table, scopes=()):
+    """A file of hooks: for what it belongs to, or for each of some scopes."""
     lines = [f'\t{POINTS[point]} = function(ctx) {body(hook)} end,' for point, hook in table.items()]
-    return 'return {\n' + '\n'.join(lines) + '\n}\n'
+    functions = '{\n' + '\n'.join(lines) + '\n}\n'
+    if not scopes:
+        return 'return ' + functions
+    return 'local f = ' + functions + 'return { ' + ', '.join(f'{s} = f' for s in scopes) + ' }\n'

@@ -9,6 +9,7 @@ import sys
 from . import lua
 
 BEHAVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'behave.py')
+GLOBAL = ('agent', 'task', 'tool')  # whom the instance's hooks are asked about
 TRANSPORTS = {'http-chunked': ['http-chunked'], 'http-sse': ['http-sse']}
 
 
@@ -35,10 +36,10 @@ def tool(t, folder):
     return out | renamed(t, ('errorHandling', 'error_handling'), ('credentials', 'credentials'))
 
 
-def with_hooks(spec, source, file, path):
+def with_hooks(spec, source, file, path, scopes=()):
     """Hooks are Lua files beside what they belong to."""
     if 'hooks' in source:
-        write(file, lua.hooks(source['hooks']))
+        write(file, lua.hooks(source['hooks'], scopes))
         spec['hooks'] = {'lua': path}
     return spec
 
@@ -118,7 +119,7 @@ def make_agent(a, where, folder, checks_input):
 
 
 def make(s, folder, store, checks_input=False):
-    write(f'{folder}/bread.yaml', with_hooks(config(s, store), s, f'{folder}/all.lua', 'all.lua'))
+    write(f'{folder}/bread.yaml', with_hooks(config(s, store), s, f'{folder}/all.lua', 'all.lua', GLOBAL))
     models(folder, s.get('models', {}))
     for id, a in s.get('agents', {}).items():
         make_agent(a, f'{folder}/agents/{id}', folder, checks_input)

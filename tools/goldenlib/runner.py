@@ -46,8 +46,8 @@ class Response(threading.Thread):
     def run(self):
         limit = self.step.get('max_time_s')
         deadline = time.time() + (limit or JOIN_S)
-        self.sock.sendall(self.req)
         try:
+            self.sock.sendall(self.req)
             while not self.complete():
                 self.sock.settimeout(max(0.01, deadline - time.time()))
                 data = self.sock.recv(65536)
