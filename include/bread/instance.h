@@ -115,6 +115,12 @@ BREAD_API int bread_agent_tool(struct bread *b, const char *agent_id, const char
 	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
 	struct bread_err *err);
 
+/* What a tool in C may read: names of credentials, NULL-terminated; see bread_tool_credential. The
+ * source is `credentials` of the configuration. AGENT_NOT_FOUND; BREAD_E_NOT_FOUND: it has no such
+ * tool; INVALID_CREDENTIAL_NAME. */
+BREAD_API int bread_agent_tool_credentials(struct bread *b, const char *agent_id, const char *tool,
+	const char *const *names, struct bread_err *err);
+
 /* A custom output format, for agents whose output.format is name: reshapes the joined text of a
  * run. What fn returns is JSON text that is freed with free(), or NULL: then the run fails with
  * *ret_error (a static string). Called on the run's loop; must not block. */

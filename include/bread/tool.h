@@ -23,6 +23,11 @@ BREAD_API struct bread_str bread_tool_args(const struct bread_tool_call *call); 
  * there. Valid until the answer. */
 BREAD_API struct bread_str bread_tool_arg(struct bread_tool_call *call, const char *name);
 BREAD_API struct bread_str bread_tool_run_id(const struct bread_tool_call *call);
+/* A credential that the tool declares (bread_agent_tool_credentials). *ret lives until the answer;
+ * its p is NULL when there is none of that name. BREAD_E_INVALID: not declared; bread_tool_fail
+ * without a message then says CREDENTIAL_NOT_DECLARED. */
+BREAD_API int bread_tool_credential(
+	struct bread_tool_call *call, const char *name, struct bread_str *ret);
 /* 1 when the run was cancelled or the call's time is over: answer soon, the answer is dropped. An
  * answer is due all the same: it frees the call. Any thread. */
 BREAD_API int bread_tool_canceled(const struct bread_tool_call *call);
@@ -33,7 +38,7 @@ BREAD_API void bread_tool_partial(struct bread_tool_call *call, struct bread_str
 BREAD_API void bread_tool_return(struct bread_tool_call *call, struct bread_str json);
 BREAD_API void bread_tool_return_text(struct bread_tool_call *call, struct bread_str text);
 BREAD_API void bread_tool_fail(struct bread_tool_call *call, const char *code,
-	const char *message); /* code NULL: TOOL_ERROR */
+	const char *message); /* code NULL: TOOL_ERROR. Both NULL: see bread_tool_credential */
 
 #ifdef __cplusplus
 }

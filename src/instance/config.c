@@ -47,6 +47,18 @@ static const struct conf_field limit_fields[] = {
 		.doc = "Between two events of a model." },
 };
 
+static const struct conf_field document_fields[] = {
+	{ .key = "root",
+		.type = CONF_STR,
+		.offset = offsetof(struct instance_conf, documents.root) - AT(documents),
+		.doc = "Folder of the files; nothing outside is read. Default: the project's." },
+	{ .key = "allowPrivate",
+		.type = CONF_BOOL,
+		.offset = offsetof(struct instance_conf, documents.allow_private) - AT(documents),
+		.dflt = "false",
+		.doc = "URLs may lead to addresses that are not public." },
+};
+
 #define GROUP(table) .sub = table, .sub_count = CONF_COUNT(table)
 
 const struct conf_field brd_instance_fields[] = {
@@ -70,6 +82,18 @@ const struct conf_field brd_instance_fields[] = {
 		.offset = AT(decisions),
 		.words = "object",
 		.doc = "Decision hosts by name: a type, or an object with one." },
+	{ .key = "credentials",
+		.type = CONF_JSON,
+		.offset = AT(credentials),
+		.words = "string|object",
+		.doc = "Where tools' secrets are: env (prefix), file (path), vault (address, "
+		       "mount, "
+		       "token). Default: env." },
+	{ .key = "documents",
+		.type = CONF_GROUP,
+		.offset = AT(documents),
+		GROUP(document_fields),
+		.doc = "What core_doc_load may read." },
 	{ .key = "blobStore",
 		.type = CONF_JSON,
 		.offset = AT(blob),
@@ -321,6 +345,17 @@ int brd_instance_open_store(struct bread *b, struct bread_err *err)
 	return r;
 }
 
+static int open_core(struct bread *b, struct bread_err *err)
+{
+	struct core_conf *c = &b->env.core;
+
+	c->documents_root = b->conf.documents.root;
+	c->documents_private = b->conf.documents.allow_private;
+	if (brd_json_type(b->conf.credentials) == JSON_NONE)
+		return 0;
+	return brd_credentials_open(&c->credentials, b->conf.credentials, NULL, err);
+}
+
 int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 {
 	int r = check_transport(b, err);
@@ -339,6 +374,8 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 		r = open_blob(b, err);
 	if (!r)
 		r = brd_instance_open_store(b, err);
+	if (!r)
+		r = open_core(b, err);
 	b->env.run_ms = b->conf.limits.run_ms;
 	b->env.tool_ms = b->conf.limits.tool_ms;
 	b->env.first_byte_ms = b->conf.limits.first_byte_ms;
@@ -350,6 +387,8 @@ void brd_instance_close_parts(struct bread *b)
 {
 	brd_store_close(b->store);
 	b->store = NULL;
+	brd_credentials_unref(b->env.core.credentials);
+	b->env.core.credentials = NULL;
 	if (b->blob) {
 		b->blob->ops->close(b->blob);
 		free(b->blob);

@@ -19,6 +19,11 @@
 struct instance_conf {
 	struct jval store, transport, blob, providers, decisions, crumb_filter, pipelines;
 	struct jval hooks, plugins, formats;
+	struct jval credentials;
+	struct {
+		char *root;
+		bool allow_private;
+	} documents;
 	struct jval server, ingress, entrypoints, log; /* for those who stand above */
 	struct {
 		int64_t max;
@@ -90,7 +95,7 @@ struct bread {
 	pthread_mutex_t lock; /* of what follows */
 	struct list agents, providers, formats, listeners, subscriptions;
 	struct list tasks, pipelines; /* see compositions.c */
-	struct map active, sessions; /* run id, session id -> struct active */
+	struct map active, sessions;  /* run id, session id -> struct active */
 	size_t active_count;
 	struct list plugins;
 	struct hook_table hooks; /* the lock is for those who add */

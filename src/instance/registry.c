@@ -98,6 +98,22 @@ int bread_agent_tool(struct bread *b, const char *agent_id, const char *name,
 	return r;
 }
 
+int bread_agent_tool_credentials(struct bread *b, const char *agent_id, const char *tool,
+	const char *const *names, struct bread_err *err)
+{
+	struct agent_def *d = brd_registry_agent(b, brd_str(agent_id)), *more;
+	int r;
+
+	if (!d)
+		return brd_fail_as(err, BREAD_E_NOT_FOUND, "AGENT_NOT_FOUND", "bread",
+			"Agent not found: \"%s\"; define it before its tools", agent_id);
+	r = brd_agent_def_with_credentials(&more, d, tool, names, err);
+	brd_agent_def_unref(d);
+	if (!r)
+		put(b, more);
+	return r;
+}
+
 int bread_format(
 	struct bread *b, const char *name, bread_format_fn *fn, void *arg, struct bread_err *err)
 {

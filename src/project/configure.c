@@ -150,6 +150,10 @@ static void put_member(struct project *p, struct jsonw *w, struct jval key, stru
 		put_formats(p, w, v);
 	else if (brd_json_is(key, "plugins"))
 		put_plugins(p, w, v);
+	else if (brd_json_is(key, "credentials") && brd_json_type(v) == JSON_OBJECT)
+		put_entry(p, w, v, "path", NULL);
+	else if (brd_json_is(key, "documents") && brd_json_type(v) == JSON_OBJECT)
+		put_entry(p, w, v, "root", ".");
 	else
 		brd_jw_raw(w, brd_json_raw(v));
 }
@@ -168,6 +172,10 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 	brd_jw_obj(&w);
 	for (struct json_iter it = brd_json_each(p->config); brd_json_next(&it);)
 		put_member(p, &w, it.key, it.value);
+	if (brd_json_type(brd_json_get(p->config, "documents")) <= JSON_NULL) {
+		brd_jw_key(&w, "documents");
+		put_entry(p, &w, (struct jval){ 0 }, "root", ".");
+	}
 	brd_jw_end_obj(&w);
 	r = bread_configure(b, brd_buf_str(&out), err);
 	brd_buf_fini(&out);

@@ -23,8 +23,9 @@ extern const struct core_tool brd_knowledge_tools[], brd_document_tools[], brd_s
 
 /* What they need to know of the instance. A zeroed one: files start at the current folder. */
 struct core_conf {
-	const char *documents_root; /* core_doc_load reads nothing outside; NULL: "." */
-	bool documents_private;     /* it may call addresses that are not public */
+	const char *documents_root;      /* core_doc_load reads nothing outside; NULL: "." */
+	bool documents_private;          /* it may call addresses that are not public */
+	struct credentials *credentials; /* for tools' calls; NULL: the environment */
 };
 
 /* What an agent knows of a session, for its prompt: BREAD_READ_KNOWLEDGE_OF with this limit, then

@@ -111,14 +111,22 @@ static int take_plain(
 			   "outputSchema", err);
 }
 
+static int take_callback(struct agent_def *d, const struct tool_def *t,
+	const struct def_parts *parts, struct bread_err *err)
+{
+	bool reads = parts->reader && !strcmp(parts->reader, t->name);
+
+	return brd_def_add_callback(d, t, reads ? parts->credentials : t->credentials, err);
+}
+
 static int take_callbacks(struct agent_def *d, const struct def_parts *parts, struct bread_err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; parts->from && !r && i < parts->from->tool_count; i++)
 		if (parts->from->tools[i].tool)
-			r = brd_def_add_callback(d, &parts->from->tools[i], err);
-	return r || !parts->more ? r : brd_def_add_callback(d, parts->more, err);
+			r = take_callback(d, &parts->from->tools[i], parts, err);
+	return r || !parts->more ? r : brd_def_add_callback(d, parts->more, NULL, err);
 }
 
 static bool there(struct jval root, const char *key)
@@ -290,6 +298,25 @@ int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, c
 			&(struct def_parts){ .from = d, .more = &more }, err);
 	brd_tool_close(more.tool);
 	return r;
+}
+
+int brd_agent_def_with_credentials(struct agent_def **ret, const struct agent_def *d,
+	const char *tool, const char *const *names, struct bread_err *err)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < d->tool_count; i++) {
+		bread_tool_fn *fn;
+		void *arg;
+
+		found |= d->tools[i].tool && !strcmp(d->tools[i].name, tool) &&
+			 brd_tool_callback_of(d->tools[i].tool, &fn, &arg);
+	}
+	if (!found)
+		return brd_fail(err, BREAD_E_NOT_FOUND, "agent",
+			"agent \"%s\" has no tool in C of the name \"%s\"", d->id, tool);
+	return brd_def_build(ret, d->id, d->json, d->dir,
+		&(struct def_parts){ .from = d, .reader = tool, .credentials = names }, err);
 }
 
 int brd_agent_def_with_skill(struct agent_def **ret, const struct agent_def *d, struct bread_str id,

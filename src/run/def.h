@@ -53,9 +53,9 @@ struct tool_def {
 	struct schema *answer;
 	int64_t deadline_ms; /* TOOL_HUMAN: the answer must come within; 0: it may take for ever */
 	struct bread_str fallback; /* JSON: the answer when it did not; empty: the call fails */
-	char **credentials;        /* names that it may read; NULL-terminated, or NULL */
-	bool gated;                /* a human is asked first (permissions.ask) */
-	bool streams;              /* its values on the way are shown as partials */
+	const char *const *credentials; /* names that it may read; NULL-terminated, or NULL */
+	bool gated;                     /* a human is asked first (permissions.ask) */
+	bool streams;                   /* its values on the way are shown as partials */
 	bool idempotent; /* may run again when a crash left it without a result (contract C11) */
 	int64_t timeout_ms;
 	struct retry_def retry;
@@ -152,6 +152,11 @@ void brd_agent_def_unref(struct agent_def *d); /* NULL, too */
 int brd_agent_def_with_tool(struct agent_def **ret, const struct agent_def *d, const char *name,
 	const char *description, struct bread_str schema, bread_tool_fn *fn, void *arg,
 	struct bread_err *err);
+
+/* A copy of d in which that tool in C may read those credentials (NULL-terminated).
+ * BREAD_E_NOT_FOUND: there is no such tool; INVALID_CREDENTIAL_NAME. */
+int brd_agent_def_with_credentials(struct agent_def **ret, const struct agent_def *d,
+	const char *tool, const char *const *names, struct bread_err *err);
 
 /* A copy of d for runs that load that skill: its scripts are tools, its text is in the prompt.
  * INVALID_NAME; SKILL_NOT_FOUND. */

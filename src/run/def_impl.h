@@ -68,6 +68,8 @@ struct def_parts {
 	const struct agent_def *from; /* its tools in C are taken over; NULL: none */
 	const struct tool_def *more;  /* another of those; NULL: none */
 	struct bread_str skill;       /* the caller's choice; p NULL: none */
+	const char *reader;           /* the tool in C that gets these credentials; NULL: none */
+	const char *const *credentials;
 };
 int brd_def_build(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
 	const struct def_parts *parts, struct bread_err *err);
@@ -90,7 +92,9 @@ void brd_def_tool_fini(struct tool_def *t);
 int brd_def_add_tool(struct agent_def *d, struct jval v, const char *skill, const char *dir,
 	struct bread_err *err);
 int brd_def_add_human(struct agent_def *d, struct jval v, struct bread_err *err);
-int brd_def_add_callback(struct agent_def *d, const struct tool_def *from, struct bread_err *err);
+/* A tool in C, taken over; credentials: what it may read, NULL: nothing. */
+int brd_def_add_callback(struct agent_def *d, const struct tool_def *from,
+	const char *const *credentials, struct bread_err *err);
 int brd_def_add_core(struct agent_def *d, const struct core_tool *list, struct bread_err *err);
 
 /* ---- def_task.c ---- */

@@ -12,7 +12,7 @@
 
 struct tool_conf {
 	char *name, *description;
-	struct jval schema, answer, fallback, command, http, lua, plugin, hooks;
+	struct jval schema, answer, fallback, command, http, lua, plugin, hooks, source;
 	bool streams, idempotent;
 	int64_t timeout_ms, deadline_ms;
 	struct retry_conf retry;
@@ -112,6 +112,11 @@ const struct conf_field brd_tool_fields[] = {
 		.type = CONF_STRS,
 		.offset = AT(tool_conf, credentials),
 		.doc = "Names of the credentials that it may read; no others reach it." },
+	{ .key = "credentialsFrom",
+		.type = CONF_JSON,
+		.offset = AT(tool_conf, source),
+		.words = "string|object",
+		.doc = "Where they are, instead of what `credentials` of bread.yaml says." },
 	{ .key = "hooks",
 		.type = CONF_JSON,
 		.offset = AT(tool_conf, hooks),
@@ -209,8 +214,8 @@ int brd_def_add_tool(struct agent_def *d, struct jval v, const char *skill, cons
 	t->idempotent = c.idempotent;
 	t->timeout_ms = c.timeout_ms;
 	t->retry = brd_def_retry(&c.retry);
-	t->credentials = c.credentials.n ? c.credentials.v : NULL;
 	r = finish(d, t, &c, v, dir, err);
+	t->credentials = brd_tool_credentials(t->tool);
 	if (r)
 		brd_def_tool_fini(t);
 	else
@@ -286,7 +291,8 @@ int brd_def_add_human(struct agent_def *d, struct jval v, struct bread_err *err)
 	return r;
 }
 
-int brd_def_add_callback(struct agent_def *d, const struct tool_def *from, struct bread_err *err)
+int brd_def_add_callback(struct agent_def *d, const struct tool_def *from,
+	const char *const *credentials, struct bread_err *err)
 {
 	struct tool_def *t = brd_def_tool_slot(d);
 	bread_tool_fn *fn;
@@ -303,6 +309,9 @@ int brd_def_add_callback(struct agent_def *d, const struct tool_def *from, struc
 	r = brd_schema_new(&t->schema, t->schema_text, err);
 	if (!r)
 		r = brd_tool_open_callback(&t->tool, fn, arg);
+	if (!r && credentials)
+		r = brd_tool_with_credentials(&t->tool, credentials, NULL, err);
+	t->credentials = brd_tool_credentials(t->tool);
 	if (r)
 		brd_def_tool_fini(t);
 	else

@@ -3,6 +3,7 @@
  * and from any thread; a cancelled call waits for it, but not for ever: two
  * seconds after the cancel the call ends without, and the late answer is dropped. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -27,6 +28,9 @@ struct pending {
 	struct arena arena;
 	struct jval args;
 	atomic_int canceled;
+	char **values; /* of its credentials: a copy, wiped at the end */
+	size_t value_count;
+	char *undeclared; /* the credential that it asked for and may not read; NULL: none */
 	enum bread_code code;
 	struct bread_err err;
 };
@@ -39,6 +43,10 @@ static struct pending *pending_of(const struct bread_tool_call *call)
 static void pending_free(struct pending *p)
 {
 	brd_timer_stop(&p->patience);
+	for (char **v = p->values; v && v < p->values + p->value_count; v++)
+		if (*v)
+			explicit_bzero(*v, strlen(*v));
+	free(p->undeclared);
 	brd_tool_call_fini(&p->call);
 	brd_arena_fini(&p->arena);
 	free(p);
@@ -47,6 +55,27 @@ static void pending_free(struct pending *p)
 static struct bread_str copied(struct pending *p, struct bread_str s)
 {
 	return brd_arena_copy(&p->arena, s);
+}
+
+/* The function may answer after the call has ended, so it gets credentials of its own. */
+static void copy_credentials(struct pending *p, const struct bread_tool_call *call)
+{
+	const char **names;
+	size_t n = 0;
+
+	while (call->credential_names && call->credential_names[n])
+		n++;
+	names = brd_arena_array(&p->arena, n + 1, sizeof(char *));
+	p->values = brd_arena_array(&p->arena, n + 1, sizeof(char *));
+	p->value_count = n;
+	for (size_t i = 0; i < n; i++) {
+		const char *value = call->credential_values[i];
+
+		names[i] = brd_arena_strz(&p->arena, brd_str(call->credential_names[i]));
+		p->values[i] = value ? brd_arena_strz(&p->arena, brd_str(value)) : NULL;
+	}
+	p->call.credential_names = names;
+	p->call.credential_values = (const char *const *)p->values;
 }
 
 static void on_partial(struct bread_tool_call *call, struct bread_str json)
@@ -93,6 +122,7 @@ static void callback_start(struct bread_tool *t, struct bread_tool_call *call)
 		.on_partial = on_partial,
 		.priv = p,
 	};
+	copy_credentials(p, call);
 	bread_op_begin(&call->op, on_cancel, p);
 	c->fn(&p->call, c->arg);
 }
@@ -128,9 +158,9 @@ int brd_tool_open_callback(struct bread_tool **ret, bread_tool_fn *fn, void *arg
 
 bool brd_tool_callback_of(const struct bread_tool *t, bread_tool_fn **ret_fn, void **ret_arg)
 {
-	const struct callback *c = (const struct callback *)t;
+	const struct callback *c = (const struct callback *)brd_tool_inner(t);
 
-	if (t->ops != &callback_ops)
+	if (c->tool.ops != &callback_ops)
 		return false;
 	*ret_fn = c->fn;
 	*ret_arg = c->arg;
@@ -182,7 +212,9 @@ static void deliver(struct post *post)
 		real->result_len = p->call.result_len;
 		real->error_code = p->call.error_code;
 		real->error_text = p->call.error_text;
-		p->call.result = p->call.error_code = p->call.error_text = NULL;
+		real->error_context = p->call.error_context;
+		p->call.result = p->call.error_code = NULL;
+		p->call.error_text = p->call.error_context = NULL;
 		bread_op_end(&real->op, p->code, &p->err);
 	}
 	pending_free(p);
@@ -195,10 +227,52 @@ static void answer(struct pending *p, enum bread_code code)
 	brd_loop_post(p->loop, &p->post);
 }
 
-void bread_tool_fail(struct bread_tool_call *call, const char *code, const char *message)
+int bread_tool_credential(struct bread_tool_call *call, const char *name, struct bread_str *ret)
 {
 	struct pending *p = pending_of(call);
 
+	*ret = brd_tool_credential(call, brd_str(name));
+	for (size_t i = 0; i < p->value_count; i++)
+		if (!strcmp(name, call->credential_names[i]))
+			return 0;
+	free(p->undeclared);
+	p->undeclared = brd_strdup(name);
+	return BREAD_E_INVALID;
+}
+
+/* {"name":N,"allowed":[…]} */
+static char *not_declared(const struct pending *p)
+{
+	struct buf b;
+	struct jsonw w;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_obj(&w);
+	brd_jw_kstr(&w, "name", brd_str(p->undeclared));
+	brd_jw_key(&w, "allowed");
+	brd_jw_arr(&w);
+	for (size_t i = 0; i < p->value_count; i++)
+		brd_jw_strz(&w, p->call.credential_names[i]);
+	brd_jw_end_arr(&w);
+	brd_jw_end_obj(&w);
+	return brd_buf_take(&b, NULL);
+}
+
+void bread_tool_fail(struct bread_tool_call *call, const char *code, const char *message)
+{
+	struct pending *p = pending_of(call);
+	char text[256];
+
+	if (!code && !message && p->undeclared) {
+		code = "CREDENTIAL_NOT_DECLARED";
+		snprintf(text, sizeof(text),
+			"credential \"%.128s\" was not declared in this tool's `credentials` array",
+			p->undeclared);
+		message = text;
+		call->error_context = not_declared(p);
+	}
+	message = message ? message : "the tool failed";
 	call->error_code = code ? brd_strdup(code) : NULL;
 	call->error_text = brd_strdup(message);
 	brd_fail(&p->err, BREAD_E_UPSTREAM, "tool", "%s", message);

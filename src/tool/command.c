@@ -12,7 +12,8 @@
  * cancelled the program gets SIGTERM, half a second later SIGKILL.
  *
  * The environment is ours, plus BREAD_RUN_ID, BREAD_SESSION_ID, BREAD_AGENT_ID,
- * BREAD_TOOL_CALL_ID and TRACEPARENT. */
+ * BREAD_TOOL_CALL_ID and TRACEPARENT, and the credentials that the tool declares, whose
+ * names are in BREAD_CREDENTIALS. Names that other tools declare are taken out. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,19 +263,48 @@ static void tell(struct environment *e, const char *name, struct bread_str value
 		set_var(e, brd_arena_printf(e->a, "%s=%.*s", name, BRD_ARG(value)).p);
 }
 
+/* Names that tools declare are for those tools: what is in our environment under one is not passed
+ * on as it is. */
+static bool is_secret(const char *assignment)
+{
+	struct bread_str name = { assignment, strcspn(assignment, "=") };
+
+	return brd_credential_declared(name) || brd_str_is(name, "VAULT_TOKEN");
+}
+
+static void tell_credentials(struct environment *e, const struct bread_tool_call *call)
+{
+	struct buf names;
+
+	brd_buf_init(&names, BUF_NO_LIMIT);
+	for (size_t i = 0; call->credential_names && call->credential_names[i]; i++) {
+		brd_buf_addf(&names, "%s%s", i ? "," : "", call->credential_names[i]);
+		tell(e, call->credential_names[i], brd_str(call->credential_values[i]));
+	}
+	if (names.len)
+		tell(e, "BREAD_CREDENTIALS", brd_arena_copy(e->a, brd_buf_str(&names)));
+	brd_buf_fini(&names);
+}
+
 static const char **environment(struct command_call *cc, const struct command *c)
 {
 	const struct bread_tool_call *call = cc->call;
 	struct environment e = { .a = &cc->arena };
+	size_t ours = 0, read = 0;
 
-	while (environ[e.n])
-		e.n++;
-	/* ours, the file's, what is told of the call, and a NULL */
-	e.v = brd_arena_array(e.a, e.n + c->env_count + 5 + 1, sizeof(char *));
-	for (size_t i = 0; i < e.n; i++)
-		e.v[i] = environ[i];
+	while (environ[ours])
+		ours++;
+	while (call->credential_names && call->credential_names[read])
+		read++;
+	/* ours, the file's, what it may read and their names, what is told of the call, and a NULL
+	 */
+	e.v = brd_arena_array(e.a, ours + c->env_count + read + 1 + 5 + 1, sizeof(char *));
+	for (size_t i = 0; i < ours; i++)
+		if (!is_secret(environ[i]))
+			e.v[e.n++] = environ[i];
 	for (size_t i = 0; i < c->env_count; i++)
 		set_var(&e, c->env[i]);
+	tell_credentials(&e, call);
 	tell(&e, "BREAD_RUN_ID", call->run_id);
 	tell(&e, "BREAD_SESSION_ID", call->session_id);
 	tell(&e, "BREAD_AGENT_ID", call->agent_id);

@@ -3,7 +3,7 @@
  * result.
  *
  *   http: https://tools.example/add
- *   http: { url: …, method: POST, headers: { Authorization: "Bearer ${KEY}" }, allowPrivate: true }
+ *   http: { url: …, method: POST, headers: { Authorization: "Bearer {{credential.KEY}}" } }
  *
  * A status from 200 to 299 is a success; a body that is not JSON is a text result, an
  * empty one no value. Other statuses fail with the body's "error", or with the
@@ -33,6 +33,7 @@ struct http_tool_call {
 	struct line_reader lines;
 	bool streams; /* an NDJSON answer */
 	const char *fault;
+	const char **headers; /* with the credentials in them */
 	struct arena arena;
 };
 
@@ -197,13 +198,38 @@ static void on_cancel(struct bread_op *op, void *by)
 	bread_op_cancel(&((struct http_tool_call *)by)->op);
 }
 
+/* Puts credentials into the headers. The messages have names, and no values. */
+static int fill_headers(const struct http_tool *h, struct http_tool_call *hc, struct bread_err *err)
+{
+	size_t n = 0;
+
+	while (h->headers[n])
+		n++;
+	hc->headers = brd_arena_array(&hc->arena, n + 1, sizeof(char *));
+	for (size_t i = 0; i < n; i++) {
+		struct bread_str missing;
+		char *filled = brd_tool_fill(hc->call, h->headers[i], &hc->arena, &missing);
+
+		if (!filled)
+			return brd_fail(err, BREAD_E_UPSTREAM, "tool",
+				"there is no credential \"%.*s\"", BRD_ARG(missing));
+		for (const char *p = filled; *p; p++)
+			if ((unsigned char)*p < ' ' && *p != '\t')
+				return brd_fail(err, BREAD_E_UPSTREAM, "tool",
+					"a credential has a control character, and cannot stand in "
+					"a header");
+		hc->headers[i] = filled;
+	}
+	return 0;
+}
+
 static void http_start(struct bread_tool *t, struct bread_tool_call *call)
 {
 	struct http_tool *h = (struct http_tool *)t;
 	struct http_tool_call *hc = brd_alloc(sizeof(*hc));
+	struct bread_err err = { 0 };
 	struct http_call_spec spec = { .method = h->method,
 		.url = h->url,
-		.headers = h->headers,
 		.body = call->args,
 		.on_head = on_head,
 		.on_data = on_data,
@@ -213,6 +239,11 @@ static void http_start(struct bread_tool *t, struct bread_tool_call *call)
 	brd_buf_init(&hc->body, TOOL_RESULT_MAX);
 	brd_lines_init(&hc->lines, TOOL_RESULT_MAX, on_line, hc);
 	bread_op_begin(&call->op, on_cancel, hc);
+	if (fill_headers(h, hc, &err)) {
+		call_end(hc, BREAD_E_UPSTREAM, &err);
+		return;
+	}
+	spec.headers = hc->headers;
 	bread_op_init(&hc->op, call->loop, on_done, hc);
 	/* the URL itself was checked when the tool was opened */
 	brd_guard(&spec, h->allow_private, NULL);

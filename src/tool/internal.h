@@ -19,5 +19,19 @@ struct tool_key {
 };
 int brd_tool_check_keys(const char *what, struct jval v, const struct tool_key *keys, size_t n,
 	struct bread_err *err);
+/* ---- credentialed.c: tools that read credentials ---- */
+
+/* The value of a declared name; p NULL: it is not declared, or there is none. */
+struct bread_str brd_tool_credential(const struct bread_tool_call *call, struct bread_str name);
+/* text with {{credential.NAME}} replaced, in the arena; NULL: *ret_missing has no value. */
+char *brd_tool_fill(const struct bread_tool_call *call, const char *text, struct arena *a,
+	struct bread_str *ret_missing);
+/* Each template of a tool's definition names a declared credential. */
+int brd_tool_check_templates(struct jval def, struct jval declared_names, struct bread_err *err);
+/* The tool behind one that reads credentials; else t itself. */
+const struct bread_tool *brd_tool_inner(const struct bread_tool *t);
+/* Is it a name that some tool of this process declares? Then it is kept from the others. */
+bool brd_credential_declared(struct bread_str name);
+
 /* An object of names and texts that go to a program or a peer. */
 int brd_tool_check_strings(const char *what, struct jval v, struct bread_err *err);

@@ -29,7 +29,8 @@ static bool has(struct jval def, const struct bread_tool_ops *ops)
 	return brd_json_type(brd_json_get(def, ops->name)) != JSON_NONE;
 }
 
-int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err)
+static int open_plain(
+	struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err)
 {
 	const struct bread_tool_ops *ops = NULL;
 
@@ -47,6 +48,43 @@ int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, str
 			"it does nothing; give it `command:` (a program to run), `http:` (a URL "
 			"to call) or `lua:` (a script)");
 	return open_kind(ret, ops, brd_json_raw(brd_json_get(def, ops->name)), dir, err);
+}
+
+/* Puts what reads its credentials around it. */
+static int read_credentials(struct bread_tool **t, struct jval names, struct jval source,
+	const char *dir, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	struct credentials *from = NULL;
+	const char **all = brd_arena_array(&a, brd_json_count(names) + 1, sizeof(char *));
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(names); brd_json_next(&it);)
+		all[it.index] =
+			brd_json_type(it.value) == JSON_STRING ? brd_json_strz(it.value, &a) : "";
+	if (brd_json_type(source) != JSON_NONE)
+		r = brd_credentials_open(&from, source, dir, err);
+	if (!r)
+		r = brd_tool_with_credentials(t, all, from, err);
+	brd_arena_fini(&a);
+	return r;
+}
+
+int brd_tool_open(struct bread_tool **ret, struct jval def, const char *dir, struct bread_err *err)
+{
+	struct jval names = brd_json_get(def, "credentials");
+	struct bread_tool *t = NULL;
+	int r = brd_tool_check_templates(def, names, err);
+
+	if (!r)
+		r = open_plain(&t, def, dir, err);
+	if (!r && brd_json_type(names) == JSON_ARRAY && brd_json_count(names))
+		r = read_credentials(&t, names, brd_json_get(def, "credentialsFrom"), dir, err);
+	if (r)
+		brd_tool_close(t);
+	else
+		*ret = t;
+	return r;
 }
 
 static const struct tool_key *key_named(

@@ -52,7 +52,14 @@ if 'throw_bread' in b:
     fail({k: b['throw_bread'][k] for k in ('code', 'message', 'context') if k in b['throw_bread']})
 if 'yield' in b or b.get('return_nothing'):
     sys.exit(0)
-if 'sum' in b:
+if 'credential' in b:
+    name = b['credential']
+    if name not in os.environ.get('BREAD_CREDENTIALS', '').split(','):
+        fail({'code': 'CREDENTIAL_NOT_DECLARED',
+              'message': f"credential \"{name}\" was not declared in this tool's `credentials` array",
+              'context': {'name': name, 'allowed': []}})
+    result = {'value': os.environ.get(name)}
+elif 'sum' in b:
     result = sum(args[k] for k in b['sum'])
 elif 'return' in b:
     result = b['return']

@@ -9,6 +9,8 @@
 extern "C" {
 #endif
 
+struct credentials;
+
 struct bread_tool_call {
 	struct bread_op op; /* BREAD_OK: result is set (or there is none); else error says why */
 
@@ -17,6 +19,12 @@ struct bread_tool_call {
 	struct bread_str args;        /* a JSON object that fits the tool's schema */
 	struct bread_str traceparent; /* empty: none */
 	struct loop *loop;
+	struct credentials *credentials; /* the instance's; NULL: the environment. For the core */
+	/* What the tool may read: the names that it declares, and their values beside them (NULL:
+	 * there is none). Both end in NULL; NULL: it declares none. Never to be written anywhere.
+	 */
+	const char *const *credential_names;
+	const char *const *credential_values;
 
 	/* Each value that a streaming tool gives on its way, as JSON; the last one is also
 	 * the result. NULL: the caller does not want them. */
