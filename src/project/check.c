@@ -140,6 +140,7 @@ static bool check_main(struct check *c)
 	check_named(c, "transport", "stream");
 	check_providers(c, brd_json_get(root, "providers"));
 	check_filter(c, brd_json_path(root, "crumbFilter.drop"));
+	brd_project_check_scripts(c->p, fault, c);
 	return true;
 }
 
@@ -194,15 +195,19 @@ static void check_command(
 static void check_tool(
 	struct check *c, const struct yaml_doc *doc, struct jval tool, const char *dir)
 {
-	struct jval command = brd_json_get(tool, "command"), http = brd_json_get(tool, "http");
+	static const char *const others[] = { "http", "lua", "plugin" };
+	struct jval command = brd_json_get(tool, "command");
+	size_t kinds = 0;
 
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		kinds += brd_json_type(brd_json_get(tool, others[i])) != JSON_NONE;
 	check_schema(c, doc, brd_json_get(tool, "schema"), "schema");
 	if (brd_json_type(command) != JSON_NONE)
 		check_command(c, doc, command, dir);
-	else if (brd_json_type(http) == JSON_NONE)
+	else if (!kinds)
 		FAULT_AT(c, doc, tool, "command",
-			"is missing; a tool has `command:` (a program to run) or `http:` (a URL to "
-			"call)");
+			"is missing; a tool has `command:` (a program to run), `http:` (a URL to "
+			"call) or `lua:` (a script)");
 }
 
 /* below: the folder of the file, "tools"; dir: where the program's path starts. */

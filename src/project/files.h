@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A project's folders: paths in it, and what is in them. */
 #pragma once
+#include "config/conf.h"
 #include "project/project.h"
 
 struct names {
@@ -58,3 +59,6 @@ const struct conf_field *brd_tool_file_fields(struct arena *a);
  * Faults as for brd_project_read_agent. */
 int brd_project_add_skills(struct project *p, const char *id, struct jval own, struct buf *out,
 	project_fault *fault, void *arg, struct bread_err *err);
+
+/* Opens what bread.yaml says of hooks, plugins and formats; hears of what does not load. */
+void brd_project_check_scripts(struct project *p, conf_heard *heard, void *arg);
