@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* States of a script, and calls that take turns with them.
+/* Calls of a script, and the threads that take them one after the other.
  *
- * A state is idle, or belongs to one job: while a worker has it, while it is handed from the loop
- * of one job to that of another, and while it is being made (counted, and NULL yet). */
+ * A thread has a state while it lives, and leaves one behind for the next. What a job tells its
+ * loop on the way and at its end are posts; it is finished when both have arrived. */
 #include "script/pool.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@
 #include "base/mem.h"
 #include "config/conf.h"
 
+#define REST_S 5 /* how long a thread waits for its next job */
+#define STACK_SIZE ((size_t)2 * 1024 * 1024)
 #define VALUES_MAX (2 * SCRIPT_VALUE_MAX) /* bytes that wait for the loop */
 
 /* ---- configuration ---- */
@@ -127,7 +130,7 @@ static int configure(
 	s->code.limits = (struct script_limits){
 		.memory = o.memory, .ms = o.ms, .instructions = o.instructions
 	};
-	s->states_max = o.states;
+	s->threads_max = o.states;
 	/* Lua shows what stands behind the @ as the place of an error. */
 	s->code.name = brd_arena_strz(
 		&s->arena, brd_arena_printf(&s->arena, "@%s", o.file ? o.file : "source"));
@@ -137,35 +140,49 @@ static int configure(
 	return 0;
 }
 
+static struct script *blank(void)
+{
+	struct script *s = brd_alloc(sizeof(*s));
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->more, &attr);
+	pthread_cond_init(&s->gone, NULL);
+	pthread_condattr_destroy(&attr);
+	brd_list_init(&s->waiting);
+	return s;
+}
+
 int brd_script_open(
 	struct script **ret, struct bread_str options, const char *dir, struct bread_err *err)
 {
-	struct script *s = brd_alloc(sizeof(*s));
-	struct script_state *first;
-	int r;
+	struct script *s = blank();
+	int r = configure(s, options, dir, err);
 
-	pthread_mutex_init(&s->lock, NULL);
-	brd_list_init(&s->idle);
-	brd_list_init(&s->waiting);
-	r = configure(s, options, dir, err);
 	if (!r)
-		r = brd_script_state_new(&first, &s->code, NULL, err);
-	if (r) {
+		r = brd_script_state_new(&s->idle, &s->code, NULL, err);
+	if (r)
 		brd_script_close(s);
-		return r;
-	}
-	s->states = 1;
-	brd_list_push(&s->idle, &first->link);
-	*ret = s;
-	return 0;
+	else
+		*ret = s;
+	return r;
 }
 
 void brd_script_close(struct script *s)
 {
 	if (!s)
 		return;
-	for (struct list *l; (l = brd_list_pop(&s->idle));)
-		brd_script_state_free(brd_list_of(l, struct script_state, link));
+	pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	pthread_cond_broadcast(&s->more);
+	while (s->threads)
+		pthread_cond_wait(&s->gone, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	brd_script_state_free(s->idle);
+	pthread_cond_destroy(&s->more);
+	pthread_cond_destroy(&s->gone);
 	pthread_mutex_destroy(&s->lock);
 	brd_arena_fini(&s->arena);
 	free(s);
@@ -173,8 +190,7 @@ void brd_script_close(struct script *s)
 
 int brd_script_look(struct script *s, lua_CFunction fn, void *arg, struct bread_err *err)
 {
-	return brd_script_inspect(
-		brd_list_of(s->idle.next, struct script_state, link), fn, arg, err);
+	return brd_script_inspect(s->idle, fn, arg, err);
 }
 
 /* ---- values on their way ---- */
@@ -218,7 +234,7 @@ static void on_flush(struct post *p)
 	settle(job);
 }
 
-/* On the worker. */
+/* On its thread. */
 static bool on_yield(struct script_call *c, struct bread_str json)
 {
 	struct script_job *job = brd_list_of(c, struct script_job, call);
@@ -243,6 +259,105 @@ static bool on_yield(struct script_call *c, struct bread_str json)
 	return true;
 }
 
+/* ---- threads ---- */
+
+/* A state for a thread, or for a call: the idle one, or a new one. NULL: c says why. */
+static struct script_state *take_state(struct script *s, struct script_call *c)
+{
+	struct script_state *state;
+	struct bread_err err;
+
+	pthread_mutex_lock(&s->lock);
+	state = s->idle;
+	s->idle = NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (!state && brd_script_state_new(&state, &s->code, c, &err)) {
+		c->failed = true;
+		c->error_text = brd_strdup(err.text);
+		return NULL;
+	}
+	return state;
+}
+
+/* With the lock: one is kept for whoever comes next. NULL, too. */
+static void leave_state(struct script *s, struct script_state *state)
+{
+	if (state && !s->idle && !state->bad)
+		s->idle = state;
+	else
+		brd_script_state_free(state);
+}
+
+/* With the lock: the next job, which may be waited for; NULL: no thread is needed any more. */
+static struct script_job *next_job(struct script *s)
+{
+	struct timespec until;
+	struct list *l;
+	int late = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += REST_S;
+	s->resting++;
+	while (!(l = brd_list_pop(&s->waiting)) && !s->closing && !late)
+		late = pthread_cond_timedwait(&s->more, &s->lock, &until);
+	s->resting--;
+	s->queued -= l != NULL;
+	return l ? brd_list_of(l, struct script_job, link) : NULL;
+}
+
+/* On its thread. */
+static void do_job(struct script *s, struct script_job *job, struct script_state **state)
+{
+	if (!*state)
+		*state = take_state(s, &job->call);
+	if (*state)
+		brd_script_run(*state, &job->call);
+	if (*state && (*state)->bad) {
+		brd_script_state_free(*state);
+		*state = NULL;
+	}
+	brd_loop_post(job->op->loop, &job->done); /* and it is the loop's */
+}
+
+static void *serve(void *arg)
+{
+	struct script *s = arg;
+	struct script_state *state = NULL;
+	struct script_job *job;
+
+	pthread_mutex_lock(&s->lock);
+	while ((job = next_job(s))) {
+		pthread_mutex_unlock(&s->lock);
+		do_job(s, job, &state);
+		pthread_mutex_lock(&s->lock);
+	}
+	leave_state(s, state);
+	s->threads--;
+	pthread_cond_broadcast(&s->gone);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* With the lock: a thread more, if one is needed and may be. Signals are for the others. */
+static void add_thread(struct script *s)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (s->queued <= s->resting || s->threads == s->threads_max)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (!pthread_create(&thread, &attr, serve, s))
+		s->threads++;
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 /* ---- a call ---- */
 
 static void finish(struct script_job *job, enum bread_code code)
@@ -251,7 +366,7 @@ static void finish(struct script_job *job, enum bread_code code)
 	job->finish(job, code);
 }
 
-/* Once the worker is through and no post is on its way: all is told. */
+/* Once its thread is through and no post is on its way: all is told. */
 static void settle(struct script_job *job)
 {
 	bool flushing;
@@ -262,160 +377,80 @@ static void settle(struct script_job *job)
 	if (!job->ended || flushing)
 		return;
 	deliver(job);
-	if (job->call.killed == KILL_CANCELED || job->work_op.code == BREAD_E_CANCELED)
+	if (job->call.killed == KILL_CANCELED)
 		finish(job, BREAD_E_CANCELED);
 	else
 		finish(job, job->call.failed ? BREAD_E_UPSTREAM : BREAD_OK);
 }
 
-static void work_for(struct script_job *job);
-
-static void on_turn(struct post *p)
+static void on_done(struct post *p)
 {
-	work_for(brd_list_of(p, struct script_job, turn));
-}
+	struct script_job *job = brd_list_of(p, struct script_job, done);
 
-/* Gives back what the job had: to the next that waits, or to the idle ones. */
-static void release(struct script_job *job)
-{
-	struct script *s = job->script;
-	struct script_state *state = job->state;
-	struct script_job *next;
-	struct list *l;
-
-	if (state && state->bad) {
-		brd_script_state_free(state);
-		state = NULL;
-	}
-	job->state = NULL;
-	pthread_mutex_lock(&s->lock);
-	l = brd_list_pop(&s->waiting);
-	next = l ? brd_list_of(l, struct script_job, link) : NULL;
-	if (next)
-		next->state = state;
-	else if (state)
-		brd_list_push_front(&s->idle, &state->link);
-	else
-		s->states--;
-	pthread_mutex_unlock(&s->lock);
-	if (next)
-		brd_loop_post(next->op->loop, &next->turn);
-}
-
-static enum bread_code work(struct work *w, struct bread_err *err)
-{
-	struct script_job *job = w->arg;
-
-	if (!job->state && brd_script_state_new(&job->state, &job->script->code, &job->call, err)) {
-		job->call.failed = true;
-		job->call.error_text = brd_strdup(err->text);
-		return BREAD_OK;
-	}
-	brd_script_run(job->state, &job->call);
-	return BREAD_OK;
-}
-
-static void on_work_end(struct bread_op *op)
-{
-	struct script_job *job = op->arg;
-
-	release(job);
 	job->ended = true;
 	settle(job);
 }
 
-static void work_for(struct script_job *job)
+/* With the lock: true when it still waited, and does no more. */
+static bool withdraw(struct script *s, struct script_job *job)
 {
-	if (job->canceled) {
-		release(job);
-		finish(job, BREAD_E_CANCELED);
-		return;
-	}
-	job->working = true;
-	job->work.run = work;
-	job->work.arg = job;
-	bread_op_init(&job->work_op, job->op->loop, on_work_end, job);
-	brd_work_start(&job->work, &job->work_op);
+	if (!brd_list_linked(&job->link))
+		return false;
+	brd_list_remove(&job->link);
+	s->queued--;
+	return true;
 }
 
 static void on_cancel(struct bread_op *op, void *by)
 {
 	struct script_job *job = by;
+	struct script *s = job->script;
 	bool waited;
 
 	job->canceled = true;
 	atomic_store(&job->call.stop, 1);
-	if (job->working) {
-		bread_op_cancel(&job->work_op);
-		return;
-	}
-	pthread_mutex_lock(&job->script->lock);
-	waited = brd_list_linked(&job->link);
-	brd_list_remove(&job->link);
-	pthread_mutex_unlock(&job->script->lock);
+	pthread_mutex_lock(&s->lock);
+	waited = withdraw(s, job);
+	pthread_mutex_unlock(&s->lock);
 	if (waited)
 		finish(job, BREAD_E_CANCELED);
 }
 
-/* false: it waits for its turn. */
-static bool take_state(struct script *s, struct script_job *job)
-{
-	struct list *l;
-	bool taken = true;
-
-	pthread_mutex_lock(&s->lock);
-	l = brd_list_pop(&s->idle);
-	if (l)
-		job->state = brd_list_of(l, struct script_state, link);
-	else if (s->states < s->states_max)
-		s->states++;
-	else {
-		brd_list_push(&s->waiting, &job->link);
-		taken = false;
-	}
-	pthread_mutex_unlock(&s->lock);
-	return taken;
-}
-
 void brd_script_start(struct script *s, struct script_job *job)
 {
+	bool refused;
+
 	job->script = s;
-	job->turn.run = on_turn;
+	job->done.run = on_done;
 	job->flush.run = on_flush;
 	brd_list_init(&job->values);
 	pthread_mutex_init(&job->lock, NULL);
 	if (job->on_value)
 		job->call.on_yield = on_yield;
 	bread_op_begin(job->op, on_cancel, job);
-	if (take_state(s, job))
-		work_for(job);
+	pthread_mutex_lock(&s->lock);
+	brd_list_push(&s->waiting, &job->link);
+	s->queued++;
+	add_thread(s);
+	refused = !s->threads && withdraw(s, job);
+	pthread_cond_signal(&s->more);
+	pthread_mutex_unlock(&s->lock);
+	if (!refused)
+		return;
+	job->call.failed = true;
+	job->call.error_text = brd_strdup("the system has no thread left for a script");
+	finish(job, BREAD_E_UPSTREAM);
 }
 
 void brd_script_here(struct script *s, struct script_call *c)
 {
-	struct script_state *state = NULL;
-	struct bread_err err;
-	struct list *l;
+	struct script_state *state = take_state(s, c);
 
-	pthread_mutex_lock(&s->lock);
-	l = brd_list_pop(&s->idle);
-	s->states -= l != NULL;
-	pthread_mutex_unlock(&s->lock);
-	if (l)
-		state = brd_list_of(l, struct script_state, link);
-	else if (brd_script_state_new(&state, &s->code, c, &err)) {
-		c->failed = true;
-		c->error_text = brd_strdup(err.text);
+	if (!state)
 		return;
-	}
 	brd_script_run(state, c);
-	if (state->bad || !l) {
-		brd_script_state_free(state);
-		return;
-	}
 	pthread_mutex_lock(&s->lock);
-	s->states++;
-	brd_list_push_front(&s->idle, &state->link);
+	leave_state(s, state);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A configured script: its source, its limits, and a few states of it that are called on workers.
+/* A configured script: its source, its limits, and calls of it on threads of its own.
  *
- * A loop never waits for a script. A call takes a state that is free, or waits for one without
- * holding a worker; one script has at most `states` workers at a time. A cancelled call ends as
- * soon as its script has noticed. */
+ * A loop never waits for a script, and neither does anybody else's work: a script has at most
+ * `states` threads, which come with its calls and go when there are none for a while. Further
+ * calls wait their turn. A cancelled one ends as soon as its script has noticed. */
 #pragma once
 #include <pthread.h>
-#include "loop/work.h"
+#include "loop/loop.h"
 #include "script/engine.h"
 
 #define SCRIPT_SOURCE_MAX ((size_t)1024 * 1024)
@@ -14,10 +14,14 @@
 struct script {
 	struct arena arena;
 	struct script_code code;
-	int64_t states_max;
-	pthread_mutex_t lock;      /* of what follows */
-	struct list idle, waiting; /* states; jobs */
-	int64_t states;
+	int64_t threads_max;
+	pthread_mutex_t lock;             /* of what follows */
+	pthread_cond_t more;              /* a job waits, or it is closed */
+	pthread_cond_t gone;              /* a thread has ended */
+	struct list waiting;              /* jobs */
+	int64_t queued, threads, resting; /* resting: of the threads, those without a job */
+	struct script_state *idle;        /* a state that no thread has; NULL: none */
+	bool closing;
 };
 
 /* options: "FILE", or {"file" or "source", "memory", "time", "instructions", "states"}. dir: where
@@ -42,18 +46,15 @@ struct script_job {
 
 	/* private */
 	struct script *script;
-	struct script_state *state;
 	struct list link;
-	struct bread_op work_op;
-	struct work work;
-	struct post turn; /* a state was handed to it */
-	bool working, canceled;
+	struct post done; /* its thread is through with it */
+	bool canceled, ended;
 
 	pthread_mutex_t lock; /* of what follows */
 	struct list values;
 	size_t values_size;
 	struct post flush;
-	bool flushing, ended;
+	bool flushing;
 };
 void brd_script_start(struct script *s, struct script_job *job);
 /* The same on this thread, at once, for those who may wait. */

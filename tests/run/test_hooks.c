@@ -5,7 +5,7 @@
 #include "test.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "loop/loop.h"
+#include "loop/work.h"
 #include "run/hooks.h"
 
 static struct loop *loop;
@@ -462,6 +462,44 @@ static void a_cancel_stops_a_script(void **state)
 	brd_hook_set_unref(c.own);
 }
 
+static enum bread_code do_nothing(struct work *w, struct bread_err *err)
+{
+	return BREAD_OK;
+}
+
+static void on_work(struct bread_op *op)
+{
+	*(bool *)op->arg = true;
+}
+
+static void endless_scripts_leave_the_workers_alone(void **state)
+{
+	struct hook_set *sets[12];
+	struct asked t[12];
+	struct work work = { .run = do_nothing };
+	struct bread_op op;
+	bool done = false;
+
+	for (int i = 0; i < 12; i++) { /* more than libuv has workers */
+		sets[i] = opened("{\"lua\":{\"source\":\"return { beforeRun = function() "
+				 "while true do end end }\",\"time\":\"1h\",\"instructions\":0}}",
+			BREAD_HOOK_AGENT);
+		prepare(&t[i], &(struct hook_chain){ .own = sets[i] }, BREAD_HOOK_AGENT,
+			BREAD_HOOK_BEFORE_RUN);
+		brd_hooks_start(t[i].h);
+	}
+	bread_op_init(&op, loop, on_work, &done);
+	brd_work_start(&work, &op);
+	while (!done)
+		brd_loop_turn(loop, 1000);
+	for (int i = 0; i < 12; i++) {
+		bread_op_cancel(&t[i].h->op);
+		await(&t[i]);
+		brd_hook_run_free(t[i].h);
+		brd_hook_set_unref(sets[i]);
+	}
+}
+
 static void calls_take_turns(void **state)
 {
 	struct hook_chain c = { 0 };
@@ -585,6 +623,7 @@ int main(void)
 		cmocka_unit_test(a_function_may_fail),
 		cmocka_unit_test(a_cancel_does_not_wait_for_a_function_for_ever),
 		cmocka_unit_test(a_cancel_stops_a_script),
+		cmocka_unit_test(endless_scripts_leave_the_workers_alone),
 		cmocka_unit_test(calls_take_turns),
 		cmocka_unit_test(a_script_goes_on_after_one_call_was_ended),
 		cmocka_unit_test(faults_are_found_when_it_is_opened),
