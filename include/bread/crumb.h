@@ -17,6 +17,11 @@ enum bread_crumb_flags {
 	BREAD_CRUMB_TERMINAL = 2, /* agent:run:end or agent:error: the last of its run */
 	BREAD_CRUMB_ERROR = 4,    /* carries an error: public_json leaves out name and context */
 	BREAD_CRUMB_FILTERED = 8, /* the project's crumbFilter keeps it from passive viewers */
+	/* of a run below the root, shown on the root's own stream: the tree's has the original */
+	BREAD_CRUMB_SURFACED = 16,
+	/* start or end of a pipeline's own run: no part of the stream that its caller is answered
+	 */
+	BREAD_CRUMB_FRAME = 32,
 };
 
 /* Borrowed: valid during the call that hands it over. */
@@ -26,6 +31,8 @@ struct bread_crumb {
 	struct bread_str json;        /* the whole object, seq included */
 	struct bread_str public_json; /* what SSE shows: equals json but for errors */
 	int64_t seq;
+	int64_t tree_seq;      /* its number in the log of its tree; 0: its run is alone */
+	struct bread_str path; /* JSON array: names from the root to its run; empty: it is alone */
 	uint32_t offset; /* live deltas: UTF-16 units of this kind since seq, this one included */
 	uint32_t offset_other; /* the same of the other kind (text, reasoning) */
 	unsigned flags;
@@ -64,6 +71,7 @@ struct bread_framing {
 	void (*failure)(struct bread_sink *s, const struct bread_failure *f);
 	/* Retention removed what was asked for: the first number left. NULL: nothing is said. */
 	void (*reset)(struct bread_sink *s, struct bread_str run_id, int64_t first);
+	int tree; /* it shows whole trees: path and tree_seq, and the ends of pipelines */
 };
 
 #ifdef __cplusplus

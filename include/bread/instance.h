@@ -185,6 +185,7 @@ enum bread_if_busy { BREAD_BUSY_REJECT, BREAD_BUSY_QUEUE, BREAD_BUSY_INTERRUPT }
 
 struct bread_run_request {
 	struct bread_str agent_id;
+	struct bread_str pipeline_id;  /* instead of an agent: it has no session and no skill */
 	struct bread_str input;        /* JSON; empty: none was given */
 	struct bread_str session_id;   /* empty: a new one */
 	struct bread_str session_tags; /* JSON object, for a new session; empty: {} */
@@ -205,22 +206,20 @@ struct bread_run_request {
 
 /* Starts a run on the calling thread's loop and gives its id; its crumbs are at bread_subscribe.
  * Refusals that need no store come here (nothing was started, on_end is not called):
- * AGENT_NOT_FOUND, INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
+ * AGENT_NOT_FOUND, PIPELINE_NOT_FOUND (context lists those there are), SKILL_NOT_FOUND,
+ * INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
  * CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req,
 	char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
-
-/* Runs a pipeline of `pipelines:`. PIPELINE_NOT_FOUND (context lists those there are),
- * CONCURRENCY_LIMIT, PIPELINE_UNSUPPORTED: this version runs none that has steps.
- * BREAD_OK: it had no steps, so it has ended, without a crumb. */
-BREAD_API int bread_run_pipeline(struct bread *b, struct bread_str id, struct bread_err *err);
 
 /* Answers a run that waits for a human (contract C15, C16). response: JSON, empty: none was given.
  * req is copied; its strings need not outlive the call. */
 struct bread_resume_request {
 	struct bread_str checkpoint_id, response;
-	/* Once: err NULL and the run whose crumbs go on after that number; or why not:
-	 * CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED. */
+	/* Once: err NULL and the root of the tree whose crumbs go on after that number of the tree
+	 * (bread_subscribe_tree); or why not: CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED,
+	 * ANSWER_INVALID (the checkpoint waits on), SUPERVISOR_CHECKPOINT_NOT_RESUMABLE,
+	 * CONCURRENCY_LIMIT, DRAINING, STORE_FAILED. */
 	void (*on_claimed)(
 		struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg);
 	/* As for bread_run; may be NULL. */
@@ -249,6 +248,10 @@ struct bread_subscriber {
 };
 BREAD_API struct bread_subscription *bread_subscribe(
 	struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *s);
+/* The same for all runs of the tree whose root that is, in the order in which they said it: after
+ * and bread_crumb.tree_seq are numbers of the tree. It ends with the root. */
+BREAD_API struct bread_subscription *bread_subscribe_tree(
+	struct bread *b, struct bread_str root_id, int64_t after, const struct bread_subscriber *s);
 /* No call comes after this. Not after on_end. */
 BREAD_API void bread_unsubscribe(struct bread_subscription *s);
 

@@ -36,6 +36,17 @@ const struct crumb_kind brd_crumb_kinds[CRUMB_TYPES] = {
 		KIND("agent:error", DURABLE | BREAD_CRUMB_TERMINAL | BREAD_CRUMB_ERROR),
 	[CRUMB_HUMAN_REQUIRED] = KIND("human:required", DURABLE),
 	[CRUMB_HUMAN_RESUMED] = KIND("human:resumed", DURABLE),
+	[CRUMB_SUBAGENT_START] = KIND("subagent:run:start", DURABLE),
+	[CRUMB_SUBAGENT_END] = KIND("subagent:run:end", DURABLE),
+	[CRUMB_STEP_START] = KIND("pipeline:step:start", DURABLE),
+	[CRUMB_STEP_END] = KIND("pipeline:step:end", DURABLE),
+	[CRUMB_BRANCH_TAKEN] = KIND("pipeline:branch:taken", DURABLE),
+	[CRUMB_LOOP_START] = KIND("loop:start", DURABLE),
+	[CRUMB_LOOP_ROUND_START] = KIND("loop:iteration:start", DURABLE),
+	[CRUMB_LOOP_ROUND_END] = KIND("loop:iteration:end", DURABLE),
+	[CRUMB_LOOP_END] = KIND("loop:end", DURABLE),
+	[CRUMB_TASK_START] = KIND("task:start", DURABLE),
+	[CRUMB_TASK_END] = KIND("task:end", DURABLE),
 	[CRUMB_ATTEMPT_VOID] = KIND("agent:attempt:void", DURABLE),
 };
 
@@ -68,6 +79,8 @@ void brd_crumb_view(const struct crumb *c, struct bread_crumb *ret)
 {
 	*ret = (struct bread_crumb){
 		.run_id = c->run_id,
+		.path = c->path,
+		.tree_seq = c->tree_seq,
 		.type = c->name,
 		.json = c->json,
 		.public_json = c->public_json,
@@ -98,6 +111,45 @@ void brd_crumb_base_init(struct crumb_base *b, struct bread_str agent_id, struct
 	brd_buf_fini(&ids);
 }
 
+static void base_ids(struct crumb_base *b, struct buf *ids, struct arena *a)
+{
+	b->ids = brd_arena_copy(a, brd_buf_str(ids));
+	brd_buf_fini(ids);
+}
+
+#define IS_PIPELINE ",\"kind\":\"pipeline\""
+
+void brd_crumb_base_pipeline(struct crumb_base *b, struct bread_str pipeline_id,
+	struct bread_str run_id, struct arena *a)
+{
+	struct buf ids;
+
+	brd_crumb_base_init(b, pipeline_id, run_id, (struct bread_str){ 0 }, a);
+	brd_buf_init(&ids, BUF_NO_LIMIT);
+	brd_buf_add(&ids, b->ids);
+	brd_buf_addz(&ids, IS_PIPELINE);
+	base_ids(b, &ids, a);
+}
+
+void brd_crumb_base_step(struct crumb_base *b, struct bread_str pipeline_id, int64_t index,
+	struct bread_str agent_id, struct bread_str root_id, struct arena *a)
+{
+	struct buf ids;
+	struct jsonw w = { &ids, true };
+
+	*b = (struct crumb_base){
+		.agent_id = agent_id,
+		.run_id = brd_arena_printf(a, "%.*s:%lld", BRD_ARG(pipeline_id), (long long)index),
+	};
+	brd_buf_init(&ids, BUF_NO_LIMIT);
+	brd_jw_kstr(&w, "pipelineId", pipeline_id);
+	brd_jw_kint(&w, "stepIndex", index);
+	brd_jw_kstr(&w, "agentId", agent_id);
+	brd_jw_kstr(&w, "runId", b->run_id);
+	brd_jw_kstr(&w, "rootRunId", root_id);
+	base_ids(b, &ids, a);
+}
+
 /* A block with the struct's place at its front and room for just so many bytes behind:
  * many crumbs are held for a while, and doubling would waste a third of each. */
 static void block_init(struct buf *b, size_t more)
@@ -109,23 +161,31 @@ static void block_init(struct buf *b, size_t more)
 }
 
 /* The block becomes a crumb. Its JSON is complete; json_len of its bytes are that. */
-static struct crumb *block_seal(struct buf *b, size_t json_len, struct bread_str run_id)
+static struct crumb *block_seal(struct buf *b, size_t json_len, const struct crumb_base *base)
 {
 	size_t at = b->len;
 	struct crumb *c;
 
-	brd_buf_add(b, run_id);
+	brd_buf_add(b, base->run_id);
+	brd_buf_add(b, base->path);
 	c = (struct crumb *)brd_buf_take(b, NULL);
 	brd_assert(c);
 	memset(c, 0, HEADER);
 	atomic_init(&c->refs, 1);
 	c->json = (struct bread_str){ (char *)c + HEADER, json_len };
 	c->public_json = c->json;
-	c->run_id = (struct bread_str){ (char *)c + at, run_id.n };
+	c->run_id = (struct bread_str){ (char *)c + at, base->run_id.n };
+	c->path = (struct bread_str){ c->run_id.p + base->run_id.n, base->path.n };
 	return c;
 }
 
 /* ---- drafts ---- */
+
+/* Its own members stand before the timestamp. */
+static bool stamped_late(enum crumb_type t)
+{
+	return t == CRUMB_AGENT_ERROR || t == CRUMB_STEP_END || t == CRUMB_BRANCH_TAKEN;
+}
 
 void brd_crumb_begin(
 	struct crumb_draft *d, enum crumb_type t, const struct crumb_base *base, int64_t timestamp)
@@ -137,7 +197,7 @@ void brd_crumb_begin(
 	brd_jw_obj(&d->w);
 	brd_jw_kstr(&d->w, "type", kind_name(t));
 	brd_buf_add(&d->buf, base->ids);
-	if (t != CRUMB_AGENT_ERROR)
+	if (!stamped_late(t))
 		brd_jw_kint(&d->w, "timestamp", timestamp);
 }
 
@@ -166,8 +226,6 @@ void brd_crumb_error(struct crumb_draft *d, struct bread_str code, struct bread_
 	brd_jw_end_obj(w);
 	d->error_to = d->buf.len;
 	add_reduced(&d->reduced, code, message);
-	if (d->type == CRUMB_AGENT_ERROR)
-		brd_jw_kint(w, "timestamp", d->timestamp);
 }
 
 /* Puts the public form behind what is there and returns its length; 0: there is none. */
@@ -190,11 +248,13 @@ struct crumb *brd_crumb_seal(struct crumb_draft *d, int64_t seq)
 	size_t json_len, public_len;
 	struct crumb *c;
 
+	if (stamped_late(d->type))
+		brd_jw_kint(&d->w, "timestamp", d->timestamp);
 	brd_jw_kint(&d->w, "seq", seq);
 	brd_jw_end_obj(&d->w);
 	json_len = d->buf.len - HEADER;
 	public_len = add_public(d);
-	c = block_seal(&d->buf, json_len, d->base->run_id);
+	c = block_seal(&d->buf, json_len, d->base);
 	if (public_len)
 		c->public_json = (struct bread_str){ c->json.p + json_len, public_len };
 	c->type = d->type;
@@ -276,17 +336,17 @@ struct crumb *brd_crumb_delta(enum crumb_type t, const struct crumb_base *base, 
 	char *to;
 
 	block_init(&b, DELTA_ROOM + brd_crumb_kinds[t].len + base->ids.n + text.n +
-			       (plain ? 0 : text.n / 2 + 16) + base->run_id.n);
+			       (plain ? 0 : text.n / 2 + 16) + base->run_id.n + base->path.n);
 	to = put_delta_head(b.data + b.len, t, base, timestamp);
 	b.len = (size_t)(to - b.data);
 	add_delta_text(&b, text, plain);
-	brd_buf_grow(&b, sizeof(",\"seq\":}") + INT_ROOM + base->run_id.n);
+	brd_buf_grow(&b, sizeof(",\"seq\":}") + INT_ROOM + base->run_id.n + base->path.n);
 	to = put(b.data + b.len, BRD_STR(",\"seq\":"));
 	to = brd_put_int(to, seq);
 	*to++ = '}';
 	b.len = (size_t)(to - b.data);
 
-	c = block_seal(&b, b.len - HEADER, base->run_id);
+	c = block_seal(&b, b.len - HEADER, base);
 	c->type = t;
 	c->name = kind_name(t);
 	c->flags = brd_crumb_kinds[t].flags;
@@ -330,6 +390,43 @@ static unsigned flags_named(struct bread_str name)
 	return BREAD_CRUMB_DURABLE | (t == CRUMB_TYPES ? 0 : brd_crumb_kinds[t].flags);
 }
 
+/* What stands behind the value of "runId"; ids have no quotes in them. */
+static struct bread_str behind_run_id(struct bread_str json, struct bread_str *ret_id)
+{
+	static const char key[] = ",\"runId\":\"";
+	const char *at = memmem(json.p, json.n < 1024 ? json.n : 1024, key, sizeof(key) - 1), *end;
+
+	*ret_id = (struct bread_str){ 0 };
+	if (!at)
+		return *ret_id;
+	at += sizeof(key) - 1;
+	end = memchr(at, '"', (size_t)(json.p + json.n - at));
+	if (!end)
+		return *ret_id;
+	*ret_id = (struct bread_str){ at, (size_t)(end - at) };
+	return (struct bread_str){ end + 1, (size_t)(json.p + json.n - end - 1) };
+}
+
+struct bread_str brd_crumb_row_names(struct bread_str json)
+{
+	struct bread_str id;
+
+	behind_run_id(json, &id);
+	return id;
+}
+
+/* The start or the end of a pipeline's own run. */
+static bool is_frame(struct bread_str type, struct bread_str json)
+{
+	enum crumb_type t = brd_crumb_type(type);
+	struct bread_str id, rest;
+
+	if (t != CRUMB_RUN_START && t != CRUMB_RUN_END && t != CRUMB_AGENT_ERROR)
+		return false;
+	rest = behind_run_id(json, &id);
+	return brd_str_starts(rest, BRD_STR(IS_PIPELINE));
+}
+
 void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t seq,
 	struct bread_str json, struct buf *scratch, struct bread_crumb *ret)
 {
@@ -339,6 +436,8 @@ void brd_crumb_row_view(struct bread_str run_id, struct bread_str type, int64_t 
 		.public_json = json,
 		.seq = seq,
 		.flags = flags_named(type) };
+	if (is_frame(type, json))
+		ret->flags |= BREAD_CRUMB_FRAME;
 	if (!(ret->flags & BREAD_CRUMB_ERROR))
 		return;
 	brd_buf_clear(scratch);

@@ -15,7 +15,7 @@
 static void entry_link(struct bread *b, struct active *a)
 {
 	brd_map_put(&b->active, brd_str(a->id), a);
-	if (!brd_map_get(&b->sessions, brd_str(a->session_id)))
+	if (a->session_id[0] && !brd_map_get(&b->sessions, brd_str(a->session_id)))
 		brd_map_put(&b->sessions, brd_str(a->session_id), a);
 	b->active_count++;
 }
@@ -28,12 +28,14 @@ static void entry_unlink(struct bread *b, struct active *a)
 	b->active_count--;
 }
 
-struct active *brd_active_new(struct bread_str id, struct bread_str session, struct loop *l)
+struct active *brd_active_new(
+	struct bread_str id, struct bread_str session, bool composed, struct loop *l)
 {
 	struct active *a = brd_alloc(sizeof(*a));
 
 	snprintf(a->id, sizeof(a->id), "%.*s", BRD_ARG(id));
 	snprintf(a->session_id, sizeof(a->session_id), "%.*s", BRD_ARG(session));
+	a->composed = composed;
 	a->loop = l;
 	return a;
 }
@@ -93,10 +95,11 @@ int brd_active_reserve(struct bread *b, struct active *a, bool alone, struct bre
 
 /* ---- what runs say of themselves (run_env) ---- */
 
-bool brd_active_claim(void *arg, struct bread_str id, struct bread_str session, struct loop *l)
+bool brd_active_claim(
+	void *arg, struct bread_str id, struct bread_str session, bool composed, struct loop *l)
 {
 	struct bread *b = arg;
-	struct active *a = brd_active_new(id, session, l);
+	struct active *a = brd_active_new(id, session, composed, l);
 	bool known;
 
 	pthread_mutex_lock(&b->lock);
@@ -126,27 +129,28 @@ void brd_active_unclaim(void *arg, struct bread_str id)
 	drop(arg, id);
 }
 
-void brd_active_up(void *arg, struct run *r)
+void brd_active_up(void *arg, struct tree *t)
 {
 	struct bread *b = arg;
 	struct active *a;
 
 	pthread_mutex_lock(&b->lock);
-	a = brd_map_get(&b->active, r->base.run_id);
-	brd_assert(a && !a->run);
-	a->run = r;
+	a = brd_map_get(&b->active, t->root->base.run_id);
+	brd_assert(a && !a->tree);
+	a->tree = t;
 	pthread_mutex_unlock(&b->lock);
 	if (b->leaving)
-		brd_run_leave(r);
+		brd_tree_leave(t);
 }
 
-void brd_active_gone(void *arg, struct run *r)
+void brd_active_gone(void *arg, struct tree *t)
 {
 	struct bread *b = arg;
+	struct run *r = t->root;
 
 	drop(b, r->base.run_id);
-	if (!r->lost && r->status == BREAD_RUN_SUSPENDED && !b->stopping)
-		brd_cancel_suspended(b, r->base.run_id, r->cancelled || r->cancel_late);
+	if (!t->lost && r->status == BREAD_RUN_SUSPENDED && !b->stopping)
+		brd_cancel_suspended(b, r->base.run_id, r->cancelled || t->cancel_late);
 }
 
 /* ---- looking ---- */
@@ -178,69 +182,165 @@ void brd_active_place(struct bread *b, int n)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* ---- a call on a run's own loop, by its id ---- */
+int brd_active_composed(struct bread *b, struct bread_str run_id)
+{
+	struct active *a;
+	int composed;
+
+	pthread_mutex_lock(&b->lock);
+	a = brd_map_get(&b->active, run_id);
+	composed = a ? a->composed : -1;
+	pthread_mutex_unlock(&b->lock);
+	return composed;
+}
+
+/* ---- a call on a tree's own loop, by its root's id ---- */
 
 struct errand {
 	struct post post;
 	struct bread *b;
-	void (*fn)(struct run *r);
+	void (*fn)(struct bread *b, struct tree *t, struct errand *e);
 	/* It has gone meanwhile. NULL: nobody wants to know. */
-	void (*missed)(struct bread *b, struct bread_str run_id);
-	char id[UUID_MAX];
+	void (*missed)(struct bread *b, struct errand *e);
+	char id[UUID_MAX], run_id[UUID_MAX]; /* the root's; of one of its runs */
+	void (*each)(struct tree *t);
+	struct waiter *waiter;
 };
 
 static void run_errand(struct post *p)
 {
 	struct errand *e = brd_list_of(p, struct errand, post);
 	struct active *a;
-	struct run *r = NULL;
+	struct tree *t = NULL;
 
 	pthread_mutex_lock(&e->b->lock);
 	a = brd_map_get(&e->b->active, brd_str(e->id));
 	if (a)
-		r = a->run;
+		t = a->tree;
 	pthread_mutex_unlock(&e->b->lock);
-	if (r)
-		e->fn(r);
+	if (t)
+		e->fn(e->b, t, e);
 	else if (e->missed)
-		e->missed(e->b, brd_str(e->id));
+		e->missed(e->b, e);
 	free(e);
 }
 
-/* Under the lock. */
-static void send(struct bread *b, const struct active *a, void (*fn)(struct run *r),
-	void (*missed)(struct bread *b, struct bread_str run_id))
+static struct errand *errand_new(
+	struct bread *b, void (*fn)(struct bread *b, struct tree *t, struct errand *e))
 {
 	struct errand *e = brd_alloc(sizeof(*e));
 
 	e->post.run = run_errand;
 	e->b = b;
 	e->fn = fn;
-	e->missed = missed;
+	return e;
+}
+
+/* Under the lock. */
+static void send(const struct active *a, struct errand *e)
+{
 	memcpy(e->id, a->id, sizeof(e->id));
 	brd_loop_post(a->loop, &e->post);
 }
 
-void brd_active_each(struct bread *b, void (*fn)(struct run *r))
-{
-	struct map_slot *slot;
-
-	pthread_mutex_lock(&b->lock);
-	for (size_t at = 0; brd_map_next(&b->active, &at, &slot);)
-		send(b, slot->value, fn, NULL);
-	pthread_mutex_unlock(&b->lock);
-}
-
-bool brd_active_cancel(struct bread *b, struct bread_str run_id)
+/* false: it is not live here; the errand is the caller's. */
+static bool send_to(struct bread *b, struct bread_str root_id, struct errand *e)
 {
 	struct active *a;
 	bool live;
 
 	pthread_mutex_lock(&b->lock);
-	a = brd_map_get(&b->active, run_id);
-	live = a && a->run;
+	a = brd_map_get(&b->active, root_id);
+	live = a && a->tree;
 	if (live)
-		send(b, a, brd_run_cancel, brd_cancel_ask);
+		send(a, e);
 	pthread_mutex_unlock(&b->lock);
 	return live;
+}
+
+static void do_each(struct bread *b, struct tree *t, struct errand *e)
+{
+	e->each(t);
+}
+
+void brd_active_each(struct bread *b, void (*fn)(struct tree *t))
+{
+	struct map_slot *slot;
+
+	pthread_mutex_lock(&b->lock);
+	for (size_t at = 0; brd_map_next(&b->active, &at, &slot);) {
+		struct errand *e = errand_new(b, do_each);
+
+		e->each = fn;
+		send(slot->value, e);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- cancelling ---- */
+
+static void miss_cancel(struct bread *b, struct errand *e)
+{
+	brd_cancel_ask(b, brd_str(e->run_id));
+}
+
+static void do_cancel(struct bread *b, struct tree *t, struct errand *e)
+{
+	if (!brd_tree_cancel_run(t, brd_str(e->run_id)))
+		brd_cancel_ask(b, brd_str(e->run_id)); /* it has ended, or is put aside */
+}
+
+bool brd_active_cancel(struct bread *b, struct bread_str root_id, struct bread_str run_id)
+{
+	struct errand *e = errand_new(b, do_cancel);
+	bool live;
+
+	snprintf(e->run_id, sizeof(e->run_id), "%.*s", BRD_ARG(run_id));
+	e->missed = miss_cancel;
+	live = send_to(b, root_id, e);
+	if (!live)
+		free(e);
+	return live;
+}
+
+/* ---- answers ---- */
+
+static void miss_answer(struct bread *b, struct errand *e)
+{
+	struct bread_outcome gone = { .run_id = brd_str(e->id), .status = BREAD_RUN_RUNNING };
+
+	/* whoever put it aside looks whether it was woken */
+	if (e->waiter)
+		brd_waiter_tell(&e->waiter->ending, &gone);
+}
+
+static void do_hear(struct bread *b, struct tree *t, struct errand *e)
+{
+	if (e->waiter)
+		brd_list_push(&t->endings, &e->waiter->ending.link);
+	brd_tree_hear(t);
+}
+
+bool brd_active_hear(struct bread *b, struct bread_str root_id, struct waiter *w)
+{
+	struct errand *e = errand_new(b, do_hear);
+	bool live;
+
+	e->waiter = w;
+	e->missed = miss_answer;
+	live = send_to(b, root_id, e);
+	if (!live)
+		free(e);
+	return live;
+}
+
+void brd_active_heard(void *arg, struct bread_str root_id,
+	void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg)
+{
+	struct bread *b = arg;
+	struct waiter *w = on_end ? brd_waiter_new(bread_here(b), on_end, end_arg) : NULL;
+	struct bread_outcome gone = { .run_id = root_id, .status = BREAD_RUN_RUNNING };
+
+	if (!brd_active_hear(b, root_id, w) && w)
+		brd_waiter_tell(&w->ending, &gone); /* it goes on with another owner */
 }

@@ -21,10 +21,10 @@ struct cancelling {
 	struct bread_op *op; /* NULL: nobody waits for it */
 	enum bread_run_status *ret_status;
 	struct arena arena;
-	struct bread_str id;
+	struct bread_str id, root; /* root: empty until the run's row was read */
 	struct bread_read read;
 	struct bread_tx tx;
-	struct bread_rec rec;
+	struct bread_rec recs[2];
 	struct timer timer;
 	unsigned looks;
 	bool wished; /* it is in the run's row */
@@ -55,11 +55,11 @@ static void look_again(struct cancelling *c)
 		end(c, BREAD_OK, NULL); /* whoever has it finds the wish in its row */
 }
 
-static void on_woken(void *arg, struct run *r)
+static void on_woken(void *arg, struct tree *t)
 {
 	struct cancelling *c = arg;
 
-	if (r)
+	if (t)
 		end(c, BREAD_OK, NULL);
 	else
 		look_again(c); /* it goes on, or somebody else works on it */
@@ -79,10 +79,13 @@ static void on_wish(struct bread_op *op)
 
 static void write_wish(struct cancelling *c)
 {
-	c->rec = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
-	c->rec.run.id = c->id;
-	c->tx.recs = &c->rec;
-	c->tx.count = 1;
+	/* the owner of a tree looks at its root's row */
+	c->recs[0] = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
+	c->recs[0].run.id = c->id;
+	c->recs[1] = (struct bread_rec){ .kind = BREAD_REC_RUN_WAKE };
+	c->recs[1].run.id = c->root;
+	c->tx.recs = c->recs;
+	c->tx.count = 2;
 	bread_op_init(&c->tx.op, c->loop, on_wish, c);
 	brd_store_commit(c->b->store, &c->tx);
 }
@@ -107,43 +110,76 @@ static void ended_before(struct cancelling *c, enum bread_run_status status)
 	end(c, BREAD_E_CONFLICT, &err);
 }
 
-static void on_row(struct bread_op *op)
-{
-	struct cancelling *c = op->arg;
-	const struct bread_run_row *row = c->read.runs;
+static void ask_row(struct cancelling *c, struct bread_str id, void (*on_end)(struct bread_op *op));
 
-	if (op->code != BREAD_OK)
-		end(c, op->code, &op->err);
-	else if (c->read.count == 0)
-		not_found(c);
-	else if (brd_run_ended(row->status) && c->wished)
+/* Its tree has not ended: who has it? */
+static void look_at_tree(struct cancelling *c, const struct bread_run_row *root)
+{
+	if (brd_active_cancel(c->b, c->root, c->id))
 		end(c, BREAD_OK, NULL);
-	else if (brd_run_ended(row->status))
-		ended_before(c, row->status);
-	else if (row->status == BREAD_RUN_SUSPENDED)
-		brd_run_end_suspended(&c->b->env, c->loop, row, on_woken, c);
+	else if (root->status == BREAD_RUN_SUSPENDED)
+		brd_run_end_suspended(&c->b->env, c->loop, root, c->id, on_woken, c);
 	else if (!c->wished)
 		write_wish(c);
-	else if (brd_active_known(c->b, c->id))
+	else if (brd_active_known(c->b, c->root))
 		look_again(c); /* it is just being taken up here */
 	else
 		end(c, BREAD_OK, NULL);
 }
 
-static void ask_row(struct cancelling *c, void (*on_end)(struct bread_op *op))
+static void on_root(struct bread_op *op)
 {
-	brd_read_again(&c->read, BREAD_READ_RUN, c->id);
+	struct cancelling *c = op->arg;
+
+	if (op->code != BREAD_OK)
+		end(c, op->code, &op->err);
+	else if (c->read.count == 0 || brd_run_ended(c->read.runs->status))
+		look_again(c); /* it is just ending, and so is the run */
+	else
+		look_at_tree(c, c->read.runs);
+}
+
+static void on_row(struct bread_op *op)
+{
+	struct cancelling *c = op->arg;
+	const struct bread_run_row *row = c->read.runs;
+
+	if (op->code != BREAD_OK) {
+		end(c, op->code, &op->err);
+		return;
+	}
+	if (c->read.count == 0) {
+		not_found(c);
+		return;
+	}
+	if (brd_run_ended(row->status)) {
+		if (c->wished)
+			end(c, BREAD_OK, NULL);
+		else
+			ended_before(c, row->status);
+		return;
+	}
+	c->root = brd_arena_copy(&c->arena, row->root_id.n ? row->root_id : row->id);
+	if (row->parent_id.n)
+		ask_row(c, c->root, on_root);
+	else
+		look_at_tree(c, row);
+}
+
+static void ask_row(struct cancelling *c, struct bread_str id, void (*on_end)(struct bread_op *op))
+{
+	brd_read_again(&c->read, BREAD_READ_RUN, id);
 	bread_op_init(&c->read.op, c->loop, on_end, c);
 	brd_store_read(c->b->store, &c->read);
 }
 
 static void look(struct cancelling *c)
 {
-	if (brd_active_cancel(c->b, c->id)) {
+	if (brd_active_cancel(c->b, c->id, c->id)) {
 		end(c, BREAD_OK, NULL);
 		return;
 	}
-	ask_row(c, on_row);
+	ask_row(c, c->id, on_row);
 }
 
 static struct cancelling *cancelling_new(struct bread *b, struct bread_str run_id)
@@ -174,16 +210,27 @@ void brd_cancel_ask(struct bread *b, struct bread_str run_id)
 	look(cancelling_new(b, run_id));
 }
 
-/* ---- a run that has just been suspended ---- */
+/* ---- a tree that has just been suspended ---- */
 
+static void on_taken_up(void *arg, struct tree *t)
+{
+	end(arg, BREAD_OK, NULL);
+}
+
+/* A wish to cancel, or an answer, may have come too late for who put it aside. */
 static void on_suspended_row(struct bread_op *op)
 {
 	struct cancelling *c = op->arg;
+	const struct bread_run_row *row = c->read.runs;
 
-	if (op->code == BREAD_OK && c->read.count && c->read.runs->cancel_requested)
-		look(c);
-	else
+	if (op->code != BREAD_OK || !c->read.count)
 		end(c, op->code, &op->err);
+	else if (row->cancel_requested)
+		look(c);
+	else if (row->wake)
+		brd_run_take_up(&c->b->env, c->loop, row, on_taken_up, c);
+	else
+		end(c, BREAD_OK, NULL);
 }
 
 void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
@@ -194,5 +241,5 @@ void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
 		look(c);
 		return;
 	}
-	ask_row(c, on_suspended_row);
+	ask_row(c, c->id, on_suspended_row);
 }

@@ -175,6 +175,7 @@ int brd_instance_open_decisions(struct bread *b, struct bread_err *err)
 	if (!r)
 		r = brd_decisions_models(b->decisions, is_registered, b, err);
 	brd_decisions_ask_by(b->decisions, ask_model, b);
+	b->env.decisions = b->decisions;
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "crumb/crumb.h"
+#include "instance/internal.h"
 #include "instance/page.h"
 
 #define FIRST_ROWS 32 /* of the first page: so that the first frame comes at once */
@@ -51,6 +52,7 @@ struct follow {
 	enum bread_code code;
 	unsigned char phase, flags;
 	bool own, until_idle;
+	bool tree;            /* the log of the tree, which is the run's own if it is alone */
 	bool known;           /* the run exists, the place is good */
 	bool ended;           /* the store says so: head is its last number */
 	bool unrowed;         /* only its crumbs are there (a log that others wrote) */
@@ -104,7 +106,8 @@ static void ask_row(struct follow *f)
 static void ask_page(struct follow *f)
 {
 	f->phase = READING;
-	ask(f, BREAD_READ_CRUMBS, f->after, f->asked ? 0 : FIRST_ROWS);
+	ask(f, f->tree ? BREAD_READ_TREE_CRUMBS : BREAD_READ_CRUMBS, f->after,
+		f->asked ? 0 : FIRST_ROWS);
 }
 
 static void on_pause_over(struct timer *t);
@@ -142,14 +145,19 @@ static void watch(struct follow *f)
 
 	if (f->cursor.topic)
 		return;
-	t = brd_topic_get(brd_instance_hub(f->bread), run_id(f));
+	t = brd_topic_get(brd_instance_hub(f->bread), run_id(f), f->tree);
 	brd_cursor_open(&f->cursor, t, f->framing, f->flags, f->loop, on_cursor, f);
 	brd_topic_unref(t);
 }
 
 static struct page_spec page_spec(const struct follow *f)
 {
-	return (struct page_spec){ .bread = f->bread, .framing = f->framing, .flags = f->flags };
+	return (struct page_spec){
+		.bread = f->bread,
+		.framing = f->framing,
+		.flags = f->flags,
+		.tree = f->tree,
+	};
 }
 
 /* ---- the end ---- */
@@ -245,25 +253,33 @@ static void on_no_row(struct follow *f)
 		pause_for(f, POLL_MS);
 }
 
+static int64_t head_of(const struct follow *f, const struct bread_run_row *row)
+{
+	return f->tree ? row->tree_head : row->head;
+}
+
 /* For its own caller only if something was said since: else it is yet to go on. */
 static bool suspended_after_all(const struct follow *f, const struct bread_run_row *row)
 {
 	return row->status == BREAD_RUN_SUSPENDED &&
-	       (f->own ? f->after < row->head : f->until_idle);
+	       (f->own ? f->after < head_of(f, row) : f->until_idle);
 }
 
 static void on_row(struct follow *f, const struct bread_read *read)
 {
 	const struct bread_run_row *row = read->runs;
-	int64_t live = f->cursor.topic ? brd_topic_head(f->cursor.topic) : -1;
+	int64_t live, head;
 
 	if (read->count == 0) {
 		on_no_row(f);
 		return;
 	}
+	f->tree = f->tree && row->composed;
+	live = f->cursor.topic ? brd_topic_head(f->cursor.topic) : -1;
+	head = head_of(f, row);
 	f->ended = brd_run_ended(row->status);
-	f->head = row->head;
-	if (!f->known && f->after > (f->ended ? row->head : row->head + AHEAD) && f->after > live) {
+	f->head = head;
+	if (!f->known && f->after > (f->ended ? head : head + AHEAD) && f->after > live) {
 		fail(f, BREAD_E_INVALID);
 		return;
 	}
@@ -272,7 +288,7 @@ static void on_row(struct follow *f, const struct bread_read *read)
 		watch(f);
 	if (suspended_after_all(f, row))
 		f->ended = f->hush = true;
-	if (f->after < row->head || f->ended || !f->asked)
+	if (f->after < head || f->ended || !f->asked)
 		ask_page(f);
 	else
 		on_state(f, seek(f));
@@ -392,13 +408,22 @@ void brd_follow_advance(struct follow *f, size_t n)
 
 /* ---- life ---- */
 
-/* A run that is live here is known without a question. */
+/* A run that is live here is known without a question. Whether a root is alone, too. */
 static void open_live(struct follow *f)
 {
-	struct topic *t = brd_topic_peek(brd_instance_hub(f->bread), run_id(f));
-	int64_t head = t ? brd_topic_head(t) : -1;
+	int composed = f->tree ? brd_active_composed(f->bread, run_id(f)) : 0;
+	struct topic *t;
+	int64_t head;
 	bool t_begun;
 
+	if (composed < 0) {
+		f->known = f->own;
+		ask_row(f);
+		return;
+	}
+	f->tree = composed;
+	t = brd_topic_peek(brd_instance_hub(f->bread), run_id(f), f->tree);
+	head = t ? brd_topic_head(t) : -1;
 	if (t || f->own)
 		watch(f);
 	t_begun = t && brd_topic_begun(t);
@@ -429,6 +454,7 @@ struct follow *brd_follow_new(struct bread *b, struct loop *l, struct bread_str 
 	f->reasoning = spec->reasoning;
 	f->own = spec->own;
 	f->until_idle = spec->until_idle;
+	f->tree = spec->tree;
 	f->on_ready = on_ready;
 	f->arg = arg;
 	brd_buf_init(&f->page, BUF_NO_LIMIT);

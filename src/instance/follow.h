@@ -21,6 +21,7 @@ struct follow_spec {
 	bool own;        /* a run that the caller has just started: it need not be in the store,
 			    the end of its stream is its end or its suspension, and a failure is said */
 	bool until_idle; /* ends when the run is suspended */
+	bool tree;       /* the whole tree of that root, in the tree's numbers */
 };
 
 enum follow_state {

@@ -108,7 +108,7 @@ void bread_stop(struct bread *b, int64_t wait_ms)
 	brd_loop_turn(b->loops[0], 0); /* it is this thread's from here on */
 	turn_until(b, all_gone, wait_ms);
 	b->leaving = true;
-	brd_active_each(b, brd_run_leave);
+	brd_active_each(b, brd_tree_leave);
 	turn_until(b, all_gone, 5000);
 	brd_owner_close(b);
 	b->started = false;

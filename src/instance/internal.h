@@ -63,11 +63,22 @@ struct listener {
 	void *arg;
 };
 
-struct active { /* a run that is live here */
+struct active { /* a tree that is live here */
 	char id[UUID_MAX];
-	char session_id[UUID_MAX];
+	char session_id[UUID_MAX]; /* empty: a pipeline */
+	bool composed;
 	struct loop *loop;
-	struct run *run; /* for its loop's thread only; NULL: it is being taken up */
+	struct tree *tree; /* for its loop's thread only; NULL: it is being taken up */
+};
+
+struct waiter { /* see waiter.c */
+	struct ending ending;
+	struct post post;
+	struct loop *loop;
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+	struct bread_outcome outcome;
+	struct arena arena;
 };
 
 struct bread {
@@ -109,6 +120,8 @@ struct bread {
 struct agent_def *brd_registry_agent(struct bread *b, struct bread_str id);
 /* NULL: there is none. It lives as long as the instance. */
 struct bread_model *brd_registry_provider(struct bread *b, struct bread_str name);
+/* PIPELINE_NOT_FOUND, with the names there are. */
+int brd_pipeline_refuse(struct bread *b, struct bread_str id, struct bread_err *err);
 void brd_registry_env(struct bread *b); /* gives runs their lookups */
 void brd_registry_fini(struct bread *b);
 
@@ -152,21 +165,34 @@ void brd_loops_close(struct bread *b);
 void brd_subscriptions_end(struct bread *b); /* after the threads have ended: all are told */
 
 /* ---- active.c ---- */
-struct active *brd_active_new(struct bread_str id, struct bread_str session, struct loop *l);
+struct active *brd_active_new(
+	struct bread_str id, struct bread_str session, bool composed, struct loop *l);
 int brd_active_room(struct bread *b, struct bread_err *err); /* CONCURRENCY_LIMIT at the cap */
 /* Takes a new run in, or says why not: the cap, a run of that id; alone: another of its session. */
 int brd_active_reserve(struct bread *b, struct active *a, bool alone, struct bread_err *err);
 void brd_active_place(struct bread *b, int n); /* keeps, or gives back, a place under the cap */
 /* run_env's */
-bool brd_active_claim(void *arg, struct bread_str id, struct bread_str session, struct loop *l);
+bool brd_active_claim(
+	void *arg, struct bread_str id, struct bread_str session, bool composed, struct loop *l);
 void brd_active_unclaim(void *arg, struct bread_str id);
-void brd_active_up(void *arg, struct run *r);
-void brd_active_gone(void *arg, struct run *r);
-/* Calls fn(run) on each live run's own loop. */
-void brd_active_each(struct bread *b, void (*fn)(struct run *r));
+void brd_active_up(void *arg, struct tree *t);
+void brd_active_gone(void *arg, struct tree *t);
+void brd_active_heard(void *arg, struct bread_str root_id,
+	void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg);
+/* Calls fn(tree) on each live tree's own loop. */
+void brd_active_each(struct bread *b, void (*fn)(struct tree *t));
 bool brd_active_known(struct bread *b, struct bread_str run_id);
-bool brd_active_cancel(struct bread *b, struct bread_str run_id); /* false: it is not live here */
+/* One of its runs, perhaps the root itself; false: the tree is not live here. */
+bool brd_active_cancel(struct bread *b, struct bread_str root_id, struct bread_str run_id);
+/* Its answers are read, and w (may be NULL) is told its end; false: it is not live here. */
+bool brd_active_hear(struct bread *b, struct bread_str root_id, struct waiter *w);
+int brd_active_composed(struct bread *b, struct bread_str run_id); /* -1: it is not known here */
 size_t brd_active_count(struct bread *b);
+
+/* ---- waiter.c ---- */
+struct waiter *brd_waiter_new(
+	struct loop *l, void (*on_end)(const struct bread_outcome *o, void *arg), void *arg);
+void brd_waiter_tell(struct ending *e, const struct bread_outcome *o);
 
 /* ---- cancel.c ---- */
 void brd_cancel_ask(struct bread *b, struct bread_str run_id); /* bread_cancel, for nobody */

@@ -125,7 +125,7 @@ static bool owner_alive(const struct owner *o, struct bread_str id)
 	return false;
 }
 
-static void on_taken_up(void *arg, struct run *r)
+static void on_taken_up(void *arg, struct tree *t)
 {
 }
 
@@ -161,7 +161,11 @@ static void look_at(struct owner *o, const struct bread_run_row *row, size_t nth
 	bool here = brd_active_known(o->b, row->id);
 
 	if (here && row->cancel_requested)
-		brd_active_cancel(o->b, row->id);
+		brd_active_cancel(o->b, row->id, row->id);
+	else if (here && row->wake)
+		brd_active_hear(o->b, row->id, NULL);
+	else if (!here && row->status == BREAD_RUN_SUSPENDED && !o->b->alone)
+		take(o, row, nth); /* it was answered, and nobody went on with it */
 	else if (!here && (brd_str_eq(row->owner, o->b->env.owner) ||
 				  (!o->b->alone && !owner_alive(o, row->owner))))
 		take(o, row, nth);

@@ -15,8 +15,14 @@
 struct writer {
 	struct page_spec *spec;
 	struct bread_sink sink;
+	struct bread_str root_id;
 	struct buf scratch, cut;
 };
+
+static int64_t number(const struct page_spec *spec, const struct bread_crumb_row *row)
+{
+	return spec->tree ? row->tree_seq : row->seq;
+}
 
 /* The rest of a delta of which units are had. false: all of it is. */
 static bool cut_delta(struct bread_str json, int64_t units, struct buf *out)
@@ -69,6 +75,18 @@ static bool cut_row(struct writer *w, struct bread_crumb *c)
 	return true;
 }
 
+/* In a tree's log a crumb is told apart by the run it names, and by the tree's number. */
+static void place(
+	const struct page_spec *spec, const struct bread_crumb_row *row, struct bread_crumb *c)
+{
+	if (!spec->tree)
+		return;
+	c->tree_seq = row->tree_seq;
+	c->path = row->path;
+	if (brd_str_starts(row->type, BRD_STR("pipeline:")))
+		c->run_id = brd_crumb_row_names(row->crumb);
+}
+
 static void add_row(struct writer *w, const struct bread_crumb_row *row)
 {
 	const struct page_spec *spec = w->spec;
@@ -76,7 +94,11 @@ static void add_row(struct writer *w, const struct bread_crumb_row *row)
 	struct bread_crumb c;
 
 	brd_crumb_row_view(row->run_id, row->type, row->seq, row->crumb, &w->scratch, &c);
-	w->spec->terminal = (c.flags & BREAD_CRUMB_TERMINAL) != 0;
+	place(spec, row, &c);
+	w->spec->terminal = (c.flags & BREAD_CRUMB_TERMINAL) &&
+			    (!spec->tree || brd_str_eq(row->run_id, w->root_id));
+	if (spec->tree && (c.flags & BREAD_CRUMB_FRAME) && !spec->framing->tree)
+		return;
 	if (brd_instance_filtered(spec->bread, row->type)) {
 		if (!(spec->flags & CURSOR_ALL))
 			return;
@@ -134,16 +156,16 @@ static void end(struct bread_sink *s, unsigned flags, struct buf *out)
 void brd_page_rows(struct page_spec *spec, struct bread_str run_id,
 	const struct bread_crumb_row *rows, size_t n, struct buf *out)
 {
-	struct writer w = { .spec = spec };
+	struct writer w = { .spec = spec, .root_id = run_id };
 
 	brd_buf_init(&w.scratch, BUF_NO_LIMIT);
 	brd_buf_init(&w.cut, BUF_NO_LIMIT);
 	begin(&w.sink, spec->flags, out);
-	if (spec->first && rows[0].seq > spec->after + 1 && spec->framing->reset)
-		spec->framing->reset(&w.sink, run_id, rows[0].seq);
+	if (spec->first && number(spec, &rows[0]) > spec->after + 1 && spec->framing->reset)
+		spec->framing->reset(&w.sink, run_id, number(spec, &rows[0]));
 	for (size_t i = 0; i < n; i++) {
 		add_row(&w, &rows[i]);
-		spec->after = rows[i].seq;
+		spec->after = number(spec, &rows[i]);
 	}
 	end(&w.sink, spec->flags, out);
 	brd_buf_fini(&w.scratch);

@@ -9,6 +9,7 @@ struct page_spec {
 	const struct bread *bread;
 	const struct bread_framing *framing;
 	unsigned flags; /* enum cursor_flags */
+	bool tree;      /* rows of a tree's log: its numbers count */
 	bool first;     /* a hole before the first row is retention's: say so */
 
 	/* in and out */

@@ -41,27 +41,10 @@ static void say_available(struct bread *b, struct bread_str id, struct bread_err
 	brd_buf_fini(&ctx);
 }
 
-int bread_run_pipeline(struct bread *b, struct bread_str id, struct bread_err *err)
+int brd_pipeline_refuse(struct bread *b, struct bread_str id, struct bread_err *err)
 {
-	struct pipeline_def *d;
-	int r = brd_active_room(b, err);
-	bool steps;
-
-	if (r)
-		return r;
-	d = brd_registry_pipeline(b, id);
-	if (!d) {
-		brd_fail_as(err, BREAD_E_NOT_FOUND, "PIPELINE_NOT_FOUND", "bread",
-			"Pipeline not found: \"%.*s\"", BRD_ARG(id));
-		say_available(b, id, err);
-		return BREAD_E_NOT_FOUND;
-	}
-	steps = d->steps.count;
-	brd_pipeline_def_unref(d);
-	if (steps)
-		return brd_fail_as(err, BREAD_E_INVALID, "PIPELINE_UNSUPPORTED", "bread",
-			"pipeline \"%.*s\" has steps, and this version of bread runs none; call "
-			"its agents one by one",
-			BRD_ARG(id));
-	return 0;
+	brd_fail_as(err, BREAD_E_NOT_FOUND, "PIPELINE_NOT_FOUND", "bread",
+		"Pipeline not found: \"%.*s\"", BRD_ARG(id));
+	say_available(b, id, err);
+	return BREAD_E_NOT_FOUND;
 }

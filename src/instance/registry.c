@@ -237,7 +237,7 @@ static struct agent_def *definition_of(void *arg, struct bread_str id, struct br
 {
 	struct agent_def *d = brd_registry_agent(arg, id);
 
-	if (d && brd_str_is(hash, d->hash))
+	if (d && (!hash.n || brd_str_is(hash, d->hash)))
 		return d;
 	brd_agent_def_unref(d);
 	return NULL;
@@ -328,6 +328,7 @@ void brd_registry_env(struct bread *b)
 	b->env.claim = brd_active_claim;
 	b->env.unclaim = brd_active_unclaim;
 	b->env.up = brd_active_up;
+	b->env.heard = brd_active_heard;
 	b->env.on_gone = brd_active_gone;
 	b->env.arg = b;
 }

@@ -30,7 +30,7 @@ static int refuse_input(
 	return BREAD_E_INVALID;
 }
 
-/* Compact text of the input, if it is what the agent takes. */
+/* Compact text of the input, if it is what the agent takes; d NULL: anything is. */
 static int take_input(
 	const struct agent_def *d, struct bread_str input, struct buf *out, struct bread_err *err)
 {
@@ -43,7 +43,7 @@ static int take_input(
 	if (input.n && brd_json_parse(&a, input, 0, &v, &where))
 		r = brd_fail_as(err, BREAD_E_INVALID, "INPUT_INVALID", "input",
 			"the input is not JSON: %s at byte %zu", where.what, where.at);
-	else if (input.n && d->input_schema && !brd_schema_check(d->input_schema, v, &a, &f))
+	else if (input.n && d && d->input_schema && !brd_schema_check(d->input_schema, v, &a, &f))
 		r = refuse_input(err, d, &f);
 	else if (input.n)
 		brd_json_compact(v, out);
@@ -82,7 +82,24 @@ static int check_ids(struct bread *b, const struct bread_run_request *req, struc
 	return 0;
 }
 
-static void start(struct bread *b, struct loop *l, struct agent_def *d,
+/* What is to be run: an agent, or a pipeline. */
+struct what {
+	struct agent_def *def;
+	struct pipeline_def *pipeline;
+};
+
+static void what_fini(struct what *w)
+{
+	brd_agent_def_unref(w->def);
+	brd_pipeline_def_unref(w->pipeline);
+}
+
+static bool composes(const struct what *w)
+{
+	return w->pipeline || brd_agent_def_composes(w->def);
+}
+
+static void start(struct bread *b, struct loop *l, const struct what *w,
 	const struct bread_run_request *req, const struct active *a, struct bread_str input)
 {
 	struct run_start s = {
@@ -99,49 +116,79 @@ static void start(struct bread *b, struct loop *l, struct agent_def *d,
 		.arg = req->arg,
 	};
 
-	brd_active_up(b, brd_run_new(&b->env, l, d, &s));
+	brd_active_up(b, brd_run_new(&b->env, l, w->def, w->pipeline, &s));
 }
 
-static int begin(struct bread *b, struct agent_def *d, const struct bread_run_request *req,
+static int begin(struct bread *b, const struct what *w, const struct bread_run_request *req,
 	struct bread_str input, char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err)
 {
 	struct loop *l = bread_here(b);
 	char run_id[UUID_LEN + 1], session_id[UUID_LEN + 1];
 	bool alone = req->session_id.n && req->if_busy == BREAD_BUSY_REJECT;
+	struct bread_str session = req->session_id;
 	struct active *a;
 	int r;
 
 	brd_uuid7(run_id);
 	brd_uuid7(session_id);
-	a = brd_active_new(req->run_id.n ? req->run_id : brd_str(run_id),
-		req->session_id.n ? req->session_id : brd_str(session_id), l);
+	if (!session.n && !w->pipeline)
+		session = brd_str(session_id);
+	a = brd_active_new(req->run_id.n ? req->run_id : brd_str(run_id), session, composes(w), l);
 	r = brd_active_reserve(b, a, alone, err);
 	if (r) {
 		free(a);
 		return r;
 	}
 	snprintf(ret_id, BREAD_RUN_ID_MAX, "%s", a->id);
-	start(b, l, d, req, a, input);
+	start(b, l, w, req, a, input);
 	return 0;
+}
+
+static int find_agent(struct bread *b, const struct bread_run_request *req, struct what *ret,
+	struct bread_err *err)
+{
+	struct agent_def *with;
+	int r;
+
+	ret->def = brd_registry_agent(b, req->agent_id);
+	if (!ret->def)
+		return refuse_agent(err, req->agent_id);
+	if (!req->skill.n)
+		return 0;
+	r = brd_agent_def_with_skill(&with, ret->def, req->skill, err);
+	if (r)
+		return r;
+	brd_agent_def_unref(ret->def);
+	ret->def = with;
+	return 0;
+}
+
+static int find(struct bread *b, const struct bread_run_request *req, struct what *ret,
+	struct bread_err *err)
+{
+	if (!req->pipeline_id.n)
+		return find_agent(b, req, ret, err);
+	ret->pipeline = brd_registry_pipeline(b, req->pipeline_id);
+	return ret->pipeline ? 0 : brd_pipeline_refuse(b, req->pipeline_id, err);
 }
 
 int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[BREAD_RUN_ID_MAX],
 	struct bread_err *err)
 {
-	struct agent_def *d = NULL;
+	struct what w = { 0 };
 	struct buf input;
 	int r = check_ids(b, req, err);
 
 	brd_buf_init(&input, BUF_NO_LIMIT);
 	if (!r)
 		r = brd_active_room(b, err);
-	if (!r) {
-		d = brd_registry_agent(b, req->agent_id);
-		r = d ? take_input(d, req->input, &input, err) : refuse_agent(err, req->agent_id);
-	}
 	if (!r)
-		r = begin(b, d, req, brd_buf_str(&input), ret_id, err);
-	brd_agent_def_unref(d);
+		r = find(b, req, &w, err);
+	if (!r)
+		r = take_input(w.def, req->input, &input, err);
+	if (!r)
+		r = begin(b, &w, req, brd_buf_str(&input), ret_id, err);
+	what_fini(&w);
 	brd_buf_fini(&input);
 	return r;
 }
@@ -153,13 +200,14 @@ struct resume {
 	struct bread_resume_request req;
 };
 
-static void on_claimed(void *arg, struct run *r, int64_t after, const struct bread_err *err)
+static void on_claimed(
+	void *arg, struct bread_str root_id, int64_t after, const struct bread_err *err)
 {
 	struct resume *s = arg;
 
 	brd_active_place(s->b, -1); /* it was kept for it */
-	s->req.on_claimed(r ? r->base.run_id : none, after, err, s->req.arg);
-	if (!r)
+	s->req.on_claimed(root_id, after, err, s->req.arg);
+	if (err)
 		free(s);
 }
 

@@ -125,12 +125,13 @@ static void on_first(struct timer *t)
 	on_ready(brd_list_of(t, struct bread_subscription, first));
 }
 
-struct bread_subscription *bread_subscribe(
-	struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *to)
+static struct bread_subscription *subscribe(struct bread *b, struct bread_str run_id, int64_t after,
+	bool tree, const struct bread_subscriber *to)
 {
 	struct follow_spec spec = { .framing = &records,
 		.flags = CURSOR_ALL | CURSOR_FULL,
-		.after = after < 0 ? 0 : after };
+		.after = after < 0 ? 0 : after,
+		.tree = tree };
 	struct bread_subscription *s;
 	struct loop *l = bread_here(b);
 
@@ -148,6 +149,18 @@ struct bread_subscription *bread_subscribe(
 	/* nobody is called back from inside this call */
 	brd_timer_start(&s->first, l, 0, on_first);
 	return s;
+}
+
+struct bread_subscription *bread_subscribe(
+	struct bread *b, struct bread_str run_id, int64_t after, const struct bread_subscriber *to)
+{
+	return subscribe(b, run_id, after, false, to);
+}
+
+struct bread_subscription *bread_subscribe_tree(
+	struct bread *b, struct bread_str root_id, int64_t after, const struct bread_subscriber *to)
+{
+	return subscribe(b, root_id, after, true, to);
 }
 
 void bread_unsubscribe(struct bread_subscription *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver: takes ready nodes from the run's queue and advances them, settles
- * a turn into one transaction, and brings a run to its end.
+/* The driver: takes ready nodes from a tree's queue and advances them, and settles
+ * a turn into one transaction.
  *
  * advance never calls advance: it ends its node or wakes others, so the C stack
  * stays flat however deep the tree is. Entry points (events, ends of operations,
@@ -14,68 +14,70 @@
 #include "base/mem.h"
 #include "run/internal.h"
 
-/* ---- the runs of a loop that want settling at the end of its turn ---- */
+#define NODE_NAME_MAX 512 /* steps are nested 32 deep at the most */
 
-struct run_loop {
+/* ---- the trees of a loop that want settling at the end of its turn ---- */
+
+struct tree_loop {
 	struct loop_hook hook;
 	struct list dirty;
 };
 
-static void settle(struct run *r)
+static void settle(struct tree *t)
 {
-	if (r->phase == RUN_ENDED)
+	if (t->phase == RUN_ENDED)
 		return;
-	if (!r->lost) {
-		brd_run_drive(r);
-		brd_tx_submit(r);
+	if (!t->lost) {
+		brd_tree_drive(t);
+		brd_tx_submit(t);
 	}
-	brd_run_check_end(r);
+	brd_tree_check_end(t);
 }
 
 static void on_turn(struct loop_hook *h)
 {
-	struct run_loop *rl = brd_list_of(h, struct run_loop, hook);
+	struct tree_loop *tl = brd_list_of(h, struct tree_loop, hook);
 	struct list now;
 
 	brd_list_init(&now);
-	brd_list_splice(&now, &rl->dirty);
+	brd_list_splice(&now, &tl->dirty);
 	for (struct list *l; (l = brd_list_pop(&now));) {
-		struct run *r = brd_list_of(l, struct run, dirty);
+		struct tree *t = brd_list_of(l, struct tree, dirty);
 
-		settle(r);
-		brd_run_release(r);
+		settle(t);
+		brd_tree_release(t);
 	}
 }
 
-static void *run_loop_make(struct loop *l)
+static void *tree_loop_make(struct loop *l)
 {
-	struct run_loop *rl = brd_alloc(sizeof(*rl));
+	struct tree_loop *tl = brd_alloc(sizeof(*tl));
 
-	brd_list_init(&rl->dirty);
-	rl->hook.run = on_turn;
-	brd_loop_hook(l, &rl->hook);
-	return rl;
+	brd_list_init(&tl->dirty);
+	tl->hook.run = on_turn;
+	brd_loop_hook(l, &tl->hook);
+	return tl;
 }
 
-static void run_loop_free(void *thing)
+static void tree_loop_free(void *thing)
 {
-	struct run_loop *rl = thing;
+	struct tree_loop *tl = thing;
 
-	brd_loop_unhook(&rl->hook);
-	free(rl);
+	brd_loop_unhook(&tl->hook);
+	free(tl);
 }
 
-void brd_run_dirty(struct run *r)
+void brd_tree_dirty(struct tree *t)
 {
 	static const char key;
-	struct run_loop *rl;
+	struct tree_loop *tl;
 
-	if (brd_list_linked(&r->dirty))
+	if (brd_list_linked(&t->dirty))
 		return;
-	rl = brd_loop_local(r->loop, &key, run_loop_make, run_loop_free);
-	brd_run_hold(r);
-	brd_list_push(&rl->dirty, &r->dirty);
-	brd_loop_mark(r->loop);
+	tl = brd_loop_local(t->loop, &key, tree_loop_make, tree_loop_free);
+	brd_tree_hold(t);
+	brd_list_push(&tl->dirty, &t->dirty);
+	brd_loop_mark(t->loop);
 }
 
 /* ---- nodes ---- */
@@ -88,16 +90,17 @@ static struct node *node_new(
 	n->ops = ops;
 	n->run = r;
 	n->parent = parent;
-	snprintf(n->name, sizeof(n->name), "%s", name);
+	n->name = brd_arena_strz(&r->arena, brd_str(name));
 	brd_list_init(&n->children);
 	if (parent)
 		brd_list_push(&parent->children, &n->siblings);
 	return n;
 }
 
-struct node *brd_node_root(struct run *r, const struct node_ops *ops, const char *name)
+struct node *brd_node_root(
+	struct run *r, struct node *at, const struct node_ops *ops, const char *name)
 {
-	r->root = node_new(r, NULL, ops, name);
+	r->root = node_new(r, at, ops, name);
 	return r->root;
 }
 
@@ -107,15 +110,30 @@ struct node *brd_node_find(const struct node *parent, const char *name)
 	for (struct list *l = parent->children.prev; l != &parent->children; l = l->prev) {
 		struct node *n = brd_list_of(l, struct node, siblings);
 
-		if (!strcmp(n->name, name))
+		if (n->run == parent->run && !strcmp(n->name, name))
 			return n;
 	}
 	return NULL;
 }
 
+/* What the journal has of a node that is only made now. */
+static void load(struct node *n)
+{
+	struct journal *journal = n->run->journal;
+	const struct journal_row *own =
+		journal ? brd_map_del(&journal->by_name, brd_str(n->name)) : NULL;
+	struct jval data = { 0 };
+
+	if (!own || !n->ops->load)
+		return;
+	if (own->row.data.n)
+		brd_json_parse(&n->run->arena, own->row.data, 0, &data, NULL);
+	n->ops->load(n, own->row.state, data);
+}
+
 struct node *brd_node_child(struct node *parent, const struct node_ops *ops, const char *fmt, ...)
 {
-	char name[48];
+	char name[NODE_NAME_MAX];
 	va_list ap;
 	struct node *n;
 
@@ -128,6 +146,7 @@ struct node *brd_node_child(struct node *parent, const struct node_ops *ops, con
 		return n;
 	}
 	n = node_new(parent->run, parent, ops, name);
+	load(n);
 	brd_node_wake(n);
 	return n;
 }
@@ -136,8 +155,8 @@ void brd_node_wake(struct node *n)
 {
 	if (n->end != END_NONE || brd_list_linked(&n->ready))
 		return;
-	brd_list_push(&n->run->queue, &n->ready);
-	brd_run_dirty(n->run);
+	brd_list_push(&n->run->tree->queue, &n->ready);
+	brd_tree_dirty(n->run->tree);
 }
 
 enum flow brd_node_end(struct node *n, enum node_end end)
@@ -145,6 +164,7 @@ enum flow brd_node_end(struct node *n, enum node_end end)
 	brd_assert(n->end == END_NONE && end != END_NONE);
 	log_trace("run.node", "run %s: %s ended (%d)", n->run->id, n->name, end);
 	n->end = end;
+	n->parked = false;
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
 	if (n->parent)
@@ -160,6 +180,28 @@ enum flow brd_node_fail(struct node *n, const struct run_error *e)
 	n->error.message = brd_arena_copy(a, e->message);
 	n->error.context = brd_arena_copy(a, e->context);
 	return brd_node_end(n, END_FAILED);
+}
+
+enum flow brd_node_park(struct node *n)
+{
+	if (n->parked)
+		return FLOW_WAIT;
+	n->parked = true;
+	if (n == n->run->root)
+		brd_run_suspend(n->run);
+	if (n->parent)
+		brd_node_wake(n->parent);
+	return FLOW_WAIT;
+}
+
+void brd_node_unpark(struct node *n)
+{
+	for (; n; n = n->parent) {
+		if (n == n->run->root && n->run->status == BREAD_RUN_SUSPENDED)
+			brd_run_unsuspend(n->run);
+		n->parked = false;
+		brd_node_wake(n);
+	}
 }
 
 void brd_node_journal(struct node *n, int state, struct bread_str data)
@@ -178,12 +220,12 @@ void brd_node_journal(struct node *n, int state, struct bread_str data)
 
 void brd_node_launch(struct node *n)
 {
-	struct run *r = n->run;
+	struct tree *t = n->run->tree;
 
-	if (r->tx)
-		brd_list_push(&r->tx->launches, &n->launch);
-	else if (r->flying)
-		brd_list_push(&r->flying->launches, &n->launch);
+	if (t->tx)
+		brd_list_push(&t->tx->launches, &n->launch);
+	else if (t->flying)
+		brd_list_push(&t->flying->launches, &n->launch);
 	else
 		n->ops->launch(n);
 }
@@ -196,31 +238,33 @@ void brd_node_free(struct node *n)
 		brd_node_free(brd_list_of(l, struct node, siblings));
 	if (n->ops->fini)
 		n->ops->fini(n);
+	brd_list_remove(&n->siblings);
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
 	free(n);
 }
 
-void brd_run_drive(struct run *r)
+void brd_tree_drive(struct tree *t)
 {
 	char note[200];
 
-	for (struct list *l; (l = brd_list_pop(&r->queue));) {
+	for (struct list *l; (l = brd_list_pop(&t->queue));) {
 		struct node *n = brd_list_of(l, struct node, ready);
 
-		snprintf(note, sizeof(note), "run %s, node %s", r->id, n->name);
+		snprintf(note, sizeof(note), "run %s, node %s", n->run->id, n->name);
 		brd_assert_context(note);
-		log_trace("run.step", "run %s: %s", r->id, n->name);
+		log_trace("run.step", "run %s: %s", n->run->id, n->name);
 		while (n->end == END_NONE && n->ops->advance(n) == FLOW_AGAIN)
 			;
 	}
 	brd_assert_context(NULL);
 }
 
-static void cancel_tree(struct node *n)
+void brd_node_cancel(struct node *n)
 {
+	n->run->cancelled = true;
 	brd_list_each(l, &n->children) {
-		cancel_tree(brd_list_of(l, struct node, siblings));
+		brd_node_cancel(brd_list_of(l, struct node, siblings));
 	}
 	if (n->end != END_NONE)
 		return;
@@ -229,162 +273,16 @@ static void cancel_tree(struct node *n)
 	brd_node_wake(n);
 }
 
-void brd_run_cancel(struct run *r)
+void brd_node_cancel_runs(struct node *n)
 {
-	if (r->phase >= RUN_ENDING) {
-		r->cancel_late = true;
-		return;
-	}
-	if (r->cancelled)
-		return;
-	r->cancelled = true;
-	if (r->root)
-		cancel_tree(r->root);
-	brd_run_dirty(r);
-}
-
-/* ---- the end ---- */
-
-void brd_run_hold(struct run *r)
-{
-	r->calls++;
-}
-
-static void stop_leaves(struct node *n)
-{
-	if (!n)
-		return;
 	brd_list_each(l, &n->children) {
-		stop_leaves(brd_list_of(l, struct node, siblings));
+		struct node *c = brd_list_of(l, struct node, siblings);
+
+		if (c->run == n->run) {
+			brd_node_cancel_runs(c);
+		} else if (c->end == END_NONE) {
+			brd_node_cancel(c);
+			brd_node_unpark(c);
+		}
 	}
-	if (n->end == END_NONE && n->ops->cancel)
-		n->ops->cancel(n);
-}
-
-void brd_run_lose(struct run *r, const char *code, const char *text)
-{
-	struct bread_failure f = { 0 };
-
-	if (r->lost || r->phase == RUN_ENDED)
-		return;
-	r->lost = true;
-	r->cancelled = true;
-	stop_leaves(r->root);
-	brd_tx_abandon(r);
-	brd_choke_drop(r);
-	brd_timer_stop(&r->window_timer);
-	brd_timer_stop(&r->deadline);
-	if (code) {
-		f = (struct bread_failure){ .agent_id = r->base.agent_id,
-			.run_id = r->base.run_id,
-			.code = brd_arena_copy(&r->arena, brd_str(code)),
-			.message = brd_arena_copy(&r->arena, brd_str(text)),
-			.timestamp = brd_clock_wall() };
-		r->error = (struct run_error){ f.code, f.message, f.context };
-	}
-	brd_topic_begin(r->topic, r->stored); /* marks beyond it will not come true */
-	brd_topic_end(r->topic, false, code ? &f : NULL);
-	r->left = !code;
-	brd_run_dirty(r);
-}
-
-void brd_run_leave(struct run *r)
-{
-	brd_run_lose(r, NULL, NULL);
-}
-
-static bool tree_busy(const struct node *n)
-{
-	if (n->busy)
-		return true;
-	brd_list_each(l, &n->children) {
-		if (tree_busy(brd_list_of(l, struct node, siblings)))
-			return true;
-	}
-	return false;
-}
-
-/* What its caller hears of a run that stops here: it goes on elsewhere, unless nothing of it
- * was written yet. */
-static enum bread_run_status status_of_lost(struct run *r)
-{
-	if (r->left && (!r->fresh || r->tx_done))
-		return BREAD_RUN_RUNNING;
-	if (r->left)
-		r->error = brd_run_error(
-			r, "DRAINING", BRD_STR("the server is going down; try again in a moment"));
-	return BREAD_RUN_FAILED;
-}
-
-static void tell_end(struct run *r)
-{
-	enum bread_run_status status = r->lost ? status_of_lost(r) : r->status;
-	struct bread_outcome o = {
-		.run_id = r->base.run_id,
-		.session_id = r->base.session_id,
-		.status = status,
-		.output = r->output,
-		.files = r->files,
-		.error_code = r->error.code,
-		.error_message = r->error.message,
-		.error_context = r->error.context,
-	};
-
-	if (r->on_end)
-		r->on_end(&o, r->arg);
-}
-
-static void end_topic(struct run *r)
-{
-	struct bread_failure f = { .agent_id = r->base.agent_id,
-		.run_id = r->base.run_id,
-		.code = r->error.code,
-		.message = r->error.message,
-		.context = r->error.context,
-		.timestamp = brd_clock_wall() };
-
-	if (!r->lost)
-		brd_topic_end(
-			r->topic, r->status != BREAD_RUN_SUSPENDED, r->error.code.n ? &f : NULL);
-}
-
-/* Ended for good: all that was decided is committed, nothing is running. */
-void brd_run_check_end(struct run *r)
-{
-	if (r->phase == RUN_ENDED || r->flying || r->opening)
-		return;
-	if (!r->lost && (r->phase != RUN_ENDING || r->tx))
-		return;
-	if (r->root && tree_busy(r->root))
-		return;
-	r->phase = RUN_ENDED;
-	brd_timer_stop(&r->deadline);
-	brd_timer_stop(&r->window_timer);
-	end_topic(r);
-	tell_end(r);
-	r->env->on_gone(r->env->arg, r);
-	brd_run_release(r); /* its own hold, from birth */
-}
-
-void brd_run_free(struct run *r)
-{
-	brd_node_free(r->root);
-	brd_choke_drop(r);
-	brd_tx_free(r->tx);
-	brd_seq_fini(&r->seq);
-	brd_topic_unref(r->topic);
-	brd_agent_def_unref(r->def);
-	brd_buf_fini(&r->text);
-	brd_buf_fini(&r->files_json);
-	brd_buf_fini(&r->output_json);
-	brd_timer_stop(&r->again);
-	brd_arena_fini(&r->arena);
-	free(r);
-}
-
-void brd_run_release(struct run *r)
-{
-	brd_assert(r->calls > 0);
-	if (--r->calls == 0)
-		brd_run_free(r);
 }

@@ -16,18 +16,27 @@ static void set_status(struct run *r, enum bread_run_status status, struct bread
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_RUN_STATUS);
 
 	r->status = status;
-	r->phase = RUN_ENDING;
-	brd_timer_stop(&r->deadline);
+	if (status != BREAD_RUN_RUNNING) {
+		brd_timer_stop(&r->deadline);
+		if (!r->parent)
+			r->tree->phase = RUN_ENDING;
+	}
+	r->ended = brd_run_ended(status);
+	if (r->ended && r->parent) {
+		brd_list_remove(&r->link);
+		brd_list_push(&r->tree->ended, &r->link);
+	}
 	rec->run = (struct bread_run_row){
 		.id = r->base.run_id,
 		.status = status,
 		.output = r->output,
 		.files = r->files,
 		.error = error,
-		.ended_at = status == BREAD_RUN_SUSPENDED ? 0 : brd_clock_wall(),
+		.ended_at = r->ended ? brd_clock_wall() : 0,
 		.head = r->seq.head,
 		.input_tokens = r->usage.input,
 		.output_tokens = r->usage.output,
+		.steps = r->steps,
 	};
 }
 
@@ -94,10 +103,18 @@ void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled)
 
 void brd_run_suspend(struct run *r)
 {
-	if (r->phase != RUN_GOING)
-		return;
-	brd_history_store(r, HISTORY_SUSPENDED);
-	brd_history_journal(r);
+	if (r->status == BREAD_RUN_SUSPENDED && r->parent)
+		return; /* as it was read from the store */
+	if (r->kind == BREAD_RUN_AGENT) {
+		brd_history_store(r, HISTORY_SUSPENDED);
+		brd_history_journal(r);
+	}
 	set_status(r, BREAD_RUN_SUSPENDED, (struct bread_str){ 0 });
-	count(r, &r->env->counts->suspended);
+	if (!r->parent)
+		count(r, &r->env->counts->suspended);
+}
+
+void brd_run_unsuspend(struct run *r)
+{
+	set_status(r, BREAD_RUN_RUNNING, (struct bread_str){ 0 });
 }

@@ -7,8 +7,10 @@
  * alone, and the history always pairs every call with a result (contract C12): a cancelled
  * run stores what it had, with an error in place of each result that is missing. */
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "run/internal.h"
 
 static const char no_result[] =
@@ -38,9 +40,12 @@ int brd_history_load(struct run *r, const struct bread_read *messages, struct br
 	for (size_t i = 0; i < messages->count; i++) {
 		const struct bread_message_row *row = &messages->messages[i];
 		struct jval content;
-		int code = brd_json_parse(
-			&r->arena, brd_arena_copy(&r->arena, row->content), 0, &content, NULL);
+		int code;
 
+		if (r->input_id[0] && brd_str_is(row->id, r->input_id))
+			continue;
+		code = brd_json_parse(
+			&r->arena, brd_arena_copy(&r->arena, row->content), 0, &content, NULL);
 		if (!code)
 			code = brd_message_from_stored(&r->history[r->history_count],
 				brd_arena_copy(&r->arena, row->role), content, &r->arena, err);
@@ -50,7 +55,68 @@ int brd_history_load(struct run *r, const struct bread_read *messages, struct br
 				BRD_ARG(r->base.session_id));
 		r->history_count++;
 	}
+	r->history_known = true;
 	return 0;
+}
+
+/* ---- read when it is needed: for runs that were taken up, and those in a shared session ---- */
+
+struct history_read {
+	struct bread_read read;
+	struct node *node;
+};
+
+static void take_history(struct run *r, const struct bread_read *messages)
+{
+	struct bread_err err;
+
+	if (brd_history_load(r, messages, &err)) {
+		r->history_known = true;
+		r->history_fault = brd_run_error(
+			r, "INTERNAL_ERROR", brd_arena_copy(&r->arena, brd_str(err.text)));
+		return;
+	}
+	if (r->input_id[0])
+		brd_history_own_input(r);
+	if (r->history_before < 0)
+		r->history_before = (int64_t)r->history_count;
+	else if ((size_t)r->history_before < r->history_count)
+		r->history_count = (size_t)r->history_before;
+}
+
+static void on_history(struct bread_op *op)
+{
+	struct history_read *h = op->arg;
+	struct node *n = h->node;
+	struct tree *t = n->run->tree;
+
+	n->busy = false;
+	if (op->code == BREAD_OK)
+		take_history(n->run, &h->read);
+	else if (!t->lost)
+		brd_tree_lose(t, "STORE_FAILED", op->err.text);
+	bread_read_fini(&h->read);
+	free(h);
+	brd_node_wake(n);
+	brd_tree_dirty(t);
+	brd_tree_release(t);
+}
+
+bool brd_history_ready(struct node *n)
+{
+	struct run *r = n->run;
+	struct history_read *h;
+
+	if (r->history_known || n->busy)
+		return r->history_known;
+	h = brd_alloc(sizeof(*h));
+	h->node = n;
+	n->busy = true;
+	brd_tree_hold(r->tree);
+	brd_read_again(&h->read, BREAD_READ_MESSAGES, r->session_id);
+	bread_op_init(&h->read.op, r->loop, on_history, h);
+	brd_store_read(r->env->store, &h->read);
+	return false;
 }
 
 void brd_history_own_input(struct run *r)
@@ -137,6 +203,18 @@ static struct bread_message heard(
 	return msg;
 }
 
+static struct bread_str prompt(struct run *r, const struct model_node *m, struct arena *a)
+{
+	struct buf b;
+	struct bread_str s;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	brd_agent_def_prompt(r->def, brd_buf_str(&m->knowledge), &b);
+	s = brd_arena_copy(a, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return s;
+}
+
 void brd_history_request(
 	struct run *r, const struct model_node *m, struct bread_model_request *req, struct arena *a)
 {
@@ -144,7 +222,7 @@ void brd_history_request(
 	size_t n = r->history_count;
 
 	req->model = brd_str(d->model);
-	req->system = d->prompt;
+	req->system = prompt(r, m, a);
 	req->settings = d->settings;
 	req->provider_options = d->provider_options;
 	req->session_id = r->base.session_id;
@@ -292,8 +370,10 @@ void brd_history_journal(struct run *r)
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_NODE);
 	char data[80];
 
-	snprintf(data, sizeof(data), "{\"turns\":%u,\"before\":%zu}", r->stored_turns,
-		r->history_count);
+	if (r->history_before < 0)
+		r->history_before = (int64_t)r->history_count;
+	snprintf(data, sizeof(data), "{\"turns\":%u,\"before\":%lld}", r->stored_turns,
+		(long long)r->history_before);
 	rec->node = (struct bread_node_row){
 		.run_id = r->base.run_id,
 		.name = BRD_STR("history"),
@@ -303,8 +383,14 @@ void brd_history_journal(struct run *r)
 	};
 }
 
-void brd_history_trim(struct run *r, size_t before)
+void brd_history_late(struct run *r, const struct tool_node *t)
 {
-	if (before < r->history_count)
-		r->history_count = before;
+	struct bread_message msg = {
+		.role = BREAD_ROLE_TOOL, .parts = (struct bread_part *)&t->result, .count = 1
+	};
+
+	if (t->turn < r->stored_turns)
+		add_message(r, &msg, brd_clock_wall());
+	/* what was said before somebody else answered is no part of the output */
+	brd_buf_clear(&r->text);
 }

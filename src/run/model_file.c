@@ -80,7 +80,7 @@ static void on_put(struct bread_op *op)
 	struct run *r = m->node.run;
 
 	m->put_running = false;
-	if (op->code == BREAD_OK && !r->cancelled && !r->lost)
+	if (op->code == BREAD_OK && !r->cancelled && !r->tree->lost)
 		announce(m);
 	else if (op->code != BREAD_OK)
 		brd_model_fault(m, brd_run_error(r, "AGENT_ERROR", brd_str(op->err.text)));
@@ -88,7 +88,7 @@ static void on_put(struct bread_op *op)
 	let_go(m);
 	if (!m->call_running && !m->put_running)
 		brd_model_settle(m);
-	brd_run_release(r);
+	brd_tree_release(r->tree);
 }
 
 static void no_store(struct model_node *m, struct bread_str media_type)
@@ -137,6 +137,6 @@ void brd_model_file(struct model_node *m, const struct bread_event *ev)
 	m->put.media_type = p->part.media_type;
 	m->put_running = true;
 	bread_op_init(&m->put.op, r->loop, on_put, m);
-	brd_run_hold(r);
+	brd_tree_hold(r->tree);
 	r->env->blob->ops->put(r->env->blob, &m->put);
 }

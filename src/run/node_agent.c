@@ -31,60 +31,91 @@ static bool model_known(const struct node *n, unsigned turn)
 	return brd_node_find(n, name);
 }
 
-static struct node *call_node(struct node *n, struct model_node *m, size_t i, bool human)
+const struct node_ops *brd_call_ops(const struct tool_def *tool)
+{
+	switch (tool ? tool->kind : TOOL_RUNS) {
+	case TOOL_HUMAN:
+		return &brd_human_node;
+	case TOOL_DELEGATE:
+		return &brd_delegate_node;
+	case TOOL_LOOP_START:
+	case TOOL_LOOP_ITERATE:
+	case TOOL_LOOP_FINISH:
+		return &brd_loop_node;
+	case TOOL_TASK:
+		return &brd_task_node;
+	default:
+		return &brd_tool_node;
+	}
+}
+
+/* A human is asked, for the answer or for leave. */
+static bool for_human(const struct tool_def *tool)
+{
+	return tool && (tool->kind == TOOL_HUMAN || tool->gated);
+}
+
+static const struct tool_def *tool_of(const struct node *n, const struct model_node *m, size_t i)
+{
+	return brd_agent_def_tool(n->run->def, brd_model_call_at(m, i)->part.name);
+}
+
+static struct node *call_node(struct node *n, struct model_node *m, size_t i)
 {
 	struct node *c = m->calls[i].node;
+	const struct tool_def *tool;
 	struct tool_node *t;
 
 	if (c)
 		return c;
-	c = brd_node_child(n, human ? &brd_human_node : &brd_tool_node, "tool.%u.%zu", m->turn, i);
+	tool = tool_of(n, m, i);
+	c = brd_node_child(n, for_human(tool) ? &brd_human_node : brd_call_ops(tool), "tool.%u.%zu",
+		m->turn, i);
 	t = (struct tool_node *)c;
+	t->turn = m->turn;
 	if (!t->call_id.p)
-		brd_tool_init(t, brd_model_call_at(m, i), i);
+		brd_tool_init(t, m, i);
 	m->calls[i].node = c;
 	return c;
 }
 
-static bool for_human(const struct run *r, const struct model_part *call)
-{
-	const struct tool_def *t = brd_agent_def_tool(r->def, call->part.name);
-
-	return t && t->kind == TOOL_HUMAN;
-}
-
 enum turn_state { TURN_RUNS, TURN_WAITS, TURN_ENDED };
 
-/* The turn's calls: tools first; humans are asked when all tools have ended, so
- * that what they gave is stored before the run waits. */
-static enum turn_state look_at_calls(struct node *n, struct model_node *m)
+/* Of the calls that ask humans, or of the others. */
+static enum turn_state look_at_some(struct node *n, struct model_node *m, bool human)
 {
 	size_t calls = brd_model_calls(m);
 	enum turn_state state = TURN_ENDED;
 
-	for (size_t i = 0; i < calls; i++)
-		if (!for_human(n->run, brd_model_call_at(m, i)) &&
-			call_node(n, m, i, false)->end == END_NONE)
-			state = TURN_RUNS;
-	if (state == TURN_RUNS)
-		return state;
 	for (size_t i = 0; i < calls; i++) {
 		struct node *c;
 
-		if (!for_human(n->run, brd_model_call_at(m, i)))
+		if (for_human(tool_of(n, m, i)) != human)
 			continue;
-		c = call_node(n, m, i, true);
-		if (c->end != END_NONE)
-			continue;
-		if (!brd_human_waits(c))
-			return TURN_RUNS;
-		state = TURN_WAITS;
+		c = call_node(n, m, i);
+		if (c->end == END_NONE && !c->parked)
+			state = TURN_RUNS;
+		else if (c->end == END_NONE && state == TURN_ENDED)
+			state = TURN_WAITS;
 	}
 	return state;
 }
 
+/* The turn's calls: tools first; humans are asked when nothing else is at work, so
+ * that what the tools gave is stored before the run waits. */
+static enum turn_state look_at_calls(struct node *n, struct model_node *m)
+{
+	enum turn_state others = look_at_some(n, m, false), humans;
+
+	if (others == TURN_RUNS)
+		return others;
+	humans = look_at_some(n, m, true);
+	return humans == TURN_ENDED ? others : humans;
+}
+
 static enum flow fail(struct node *n, struct run_error e, bool cancelled)
 {
+	brd_loop_close(n->run, "failed");
 	brd_run_fail(n->run, &e, cancelled);
 	return brd_node_end(n, cancelled ? END_CANCELED : END_FAILED);
 }
@@ -112,6 +143,7 @@ static enum flow complete(struct node *n, const struct model_node *last)
 	bool ok = true;
 
 	brd_history_store(r, HISTORY_ENDED);
+	brd_loop_close(r, "completed");
 	brd_buf_init(&out, BUF_NO_LIMIT);
 	if (last->structured)
 		brd_buf_add(&out, brd_buf_str(&r->text));
@@ -129,6 +161,14 @@ static enum flow complete(struct node *n, const struct model_node *last)
 	return brd_node_end(n, END_OK);
 }
 
+/* What the session had before this run must be known when the run is put aside. */
+static enum flow wait(struct node *n)
+{
+	if (n->run->history_before < 0 && !brd_history_ready(n))
+		return FLOW_WAIT;
+	return brd_node_park(n);
+}
+
 static enum flow agent_advance(struct node *n)
 {
 	struct agent_node *a = (struct agent_node *)n;
@@ -137,10 +177,8 @@ static enum flow agent_advance(struct node *n)
 	for (;; a->turn++) {
 		struct model_node *m;
 
-		if (a->turn && r->env->draining && !model_known(n, a->turn)) {
-			brd_run_leave(r);
+		if (a->turn && !model_known(n, a->turn) && brd_tree_held_back(r->tree))
 			return FLOW_WAIT;
-		}
 		m = model_at(n, a->turn);
 		if (m->node.end == END_NONE)
 			return FLOW_WAIT;
@@ -152,15 +190,14 @@ static enum flow agent_advance(struct node *n)
 		case TURN_RUNS:
 			return FLOW_WAIT;
 		case TURN_WAITS:
-			if (!r->cancelled)
-				brd_run_suspend(r);
-			return FLOW_WAIT;
+			return r->cancelled ? FLOW_WAIT : wait(n);
 		case TURN_ENDED:
 			break;
 		}
 		if (r->cancelled)
 			return stopped(n);
-		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max)
+		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max ||
+			brd_tree_spent(r->tree))
 			return complete(n, m);
 	}
 }

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A question to a human: a call that is answered from outside.
+/* A question to a human: a call that is answered from outside, or a tool that runs only if
+ * somebody says so.
  *
- * Each has its own checkpoint, written with the crumb that asks. A node that
- * waits has nothing running: the agent sees that only humans are waited for,
- * and the run leaves memory. The answer is written by whoever claims the
- * checkpoint (resume.c); here it is only read back. */
+ * Each has its own checkpoint, written with the crumb that asks. A node that waits has nothing
+ * running: it is parked, and when all of a tree is, the tree leaves memory. The answer is written
+ * into the journal by whoever claims the checkpoint (resume.c), also by somebody who does not own
+ * the run; here it is taken in: the crumb that says so, the session's message, the end of the node
+ * are one transaction.
+ *
+ * An approved tool is a node of its own below the question, with the journal of any tool. */
 #include <stdio.h>
 #include "base/clock.h"
 #include "run/internal.h"
 
-bool brd_human_waits(const struct node *n)
+static const char denied[] = "{\"denied\":true,\"reason\":\"rejected by human\"}";
+
+static struct bread_str kind_of(const struct human_node *h)
 {
-	return n->begun && n->end == END_NONE;
+	return h->approval ? BRD_STR("approval") : BRD_STR("input");
 }
 
-/* {"callId","name","args","checkpointId"}: all that an answer needs. */
+/* {"callId","name","args","checkpointId","kind"}: all that an answer needs. */
 static void journal_question(struct human_node *h)
 {
 	struct tool_node *t = &h->tool;
@@ -28,6 +34,7 @@ static void journal_question(struct human_node *h)
 	brd_jw_kstr(&w, "name", t->name);
 	brd_jw_kraw(&w, "args", t->args);
 	brd_jw_kstr(&w, "checkpointId", brd_str(h->checkpoint_id));
+	brd_jw_kstr(&w, "kind", kind_of(h));
 	brd_jw_end_obj(&w);
 	brd_node_journal(&t->node, 1, brd_buf_str(&b));
 	brd_buf_fini(&b);
@@ -36,7 +43,9 @@ static void journal_question(struct human_node *h)
 static void write_checkpoint(struct human_node *h)
 {
 	struct run *r = h->tool.node.run;
+	const struct tool_def *tool = h->tool.tool;
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_CHECKPOINT);
+	int64_t now = brd_clock_wall();
 
 	rec->checkpoint = (struct bread_checkpoint_row){
 		.id = brd_tx_copy(r, brd_str(h->checkpoint_id)),
@@ -46,57 +55,152 @@ static void write_checkpoint(struct human_node *h)
 		.tool_name = brd_tx_copy(r, h->tool.name),
 		.tool_call_id = brd_tx_copy(r, h->tool.call_id),
 		.schema = brd_tx_copy(r, h->tool.args),
-		.created_at = brd_clock_wall(),
+		.skill = r->def->skill ? brd_str(r->def->skill->id) : (struct bread_str){ 0 },
+		.created_at = now,
+		.root_id = r->tree->root->base.run_id,
+		.node = brd_tx_copy(r, brd_str(h->tool.node.name)),
+		.kind = kind_of(h),
+		.answer_schema = tool->answer_text,
+		.fallback = tool->fallback,
+		.deadline = tool->deadline_ms ? now + tool->deadline_ms : 0,
 	};
+}
+
+static void fill_required(struct jsonw *w, const void *arg)
+{
+	const struct human_node *h = arg;
+
+	brd_jw_kstr(w, "checkpointId", brd_str(h->checkpoint_id));
+	brd_jw_kstr(w, "toolName", h->tool.name);
+	brd_jw_kraw(w, "schema", h->tool.args);
+	brd_jw_kstr(w, "kind", kind_of(h));
 }
 
 static void ask(struct human_node *h)
 {
-	struct run *r = h->tool.node.run;
-	struct crumb_draft d;
-
 	brd_uuid7(h->checkpoint_id);
 	write_checkpoint(h);
 	journal_question(h);
-	brd_choke_begin(r, &d, CRUMB_HUMAN_REQUIRED);
-	brd_jw_kstr(&d.w, "checkpointId", brd_str(h->checkpoint_id));
-	brd_jw_kstr(&d.w, "toolName", h->tool.name);
-	brd_jw_kraw(&d.w, "schema", h->tool.args);
-	brd_jw_kstr(&d.w, "kind", BRD_STR("input"));
-	brd_choke_emit(r, &d);
+	brd_choke_emit_human(h->tool.node.run, CRUMB_HUMAN_REQUIRED, fill_required, h);
+}
+
+/* ---- the answer ---- */
+
+static void fill_resumed(struct jsonw *w, const void *arg)
+{
+	const struct human_node *h = arg;
+
+	brd_jw_kstr(w, "checkpointId", brd_str(h->checkpoint_id));
+	brd_jw_kraw(w, "response", h->response);
+	brd_jw_kstr(w, "kind", kind_of(h));
+}
+
+/* The call has its result: everybody is told, and the session has it. */
+static enum flow resumed(struct human_node *h)
+{
+	struct tool_node *t = &h->tool;
+
+	brd_choke_emit_human(t->node.run, CRUMB_HUMAN_RESUMED, fill_resumed, h);
+	brd_history_late(t->node.run, t);
+	return brd_tool_ended(t);
+}
+
+static bool approves(struct human_node *h)
+{
+	struct jval v = { 0 };
+
+	return h->response.n && !brd_json_parse(&h->tool.arena, h->response, 0, &v, NULL) &&
+	       brd_json_bool(brd_json_get(v, "approved"), false);
+}
+
+/* The tool itself, below the question. */
+static enum flow run_tool(struct human_node *h)
+{
+	struct tool_node *t = &h->tool, *call;
+	struct node *c = brd_node_child(&t->node, &brd_tool_node, "%s.call", t->node.name);
+
+	call = (struct tool_node *)c;
+	if (!call->call_id.p)
+		brd_tool_init_as(call, t);
+	if (c->end == END_NONE)
+		return FLOW_WAIT;
+	if (c->end == END_CANCELED)
+		return brd_node_end(&t->node, END_CANCELED);
+	t->result = call->result;
+	if (!t->result.failed && !t->result.json.n) { /* what a human let pass is always JSON */
+		struct buf b;
+
+		brd_buf_init(&b, BUF_NO_LIMIT);
+		brd_json_quote(&b, t->result.text);
+		brd_tool_answer(t, (struct bread_str){ 0 }, brd_buf_str(&b), false);
+		brd_buf_fini(&b);
+	}
+	return resumed(h);
+}
+
+static enum flow expire(struct human_node *h)
+{
+	brd_tool_answer(&h->tool,
+		BRD_STR("CHECKPOINT_EXPIRED: nobody answered before the deadline"),
+		(struct bread_str){ 0 }, true);
+	return resumed(h);
+}
+
+static enum flow take_answer(struct human_node *h)
+{
+	if (h->expired && !h->response.n)
+		return expire(h);
+	if (h->approval && approves(h))
+		return run_tool(h);
+	brd_tool_answer(&h->tool, (struct bread_str){ 0 },
+		h->approval ? BRD_STR(denied) : h->response, false);
+	h->tool.result.text = (struct bread_str){ 0 }; /* no answer is no value, and no text */
+	return resumed(h);
 }
 
 static enum flow human_advance(struct node *n)
 {
 	struct human_node *h = (struct human_node *)n;
 
-	if (n->run->cancelled)
+	if (n->run->cancelled && brd_list_empty(&n->children))
 		return brd_node_end(n, END_CANCELED);
+	if (h->answered)
+		return take_answer(h);
 	if (n->begun)
-		return FLOW_WAIT;
+		return brd_node_park(n);
 	n->begun = true;
 	if (brd_tool_refused(&h->tool))
 		return brd_tool_ended(&h->tool);
+	h->approval = h->tool.tool->kind != TOOL_HUMAN;
 	ask(h);
-	brd_node_wake(n->parent);
-	return FLOW_WAIT;
+	return brd_node_park(n);
+}
+
+static struct bread_str text_of(struct human_node *h, struct jval data, const char *key)
+{
+	return brd_json_str(brd_json_get(data, key), &h->tool.arena);
 }
 
 static void human_load(struct node *n, int state, struct jval data)
 {
 	struct human_node *h = (struct human_node *)n;
-	struct tool_node *t = &h->tool;
 
-	brd_tool_node.load(n, state, data);
-	if (state == 2) {
-		/* what was said before a human answered is no part of the output */
-		brd_buf_clear(&n->run->text);
+	if (n->end != END_NONE || h->answered)
 		return;
-	}
-	t->interrupted = false;
+	brd_tool_node.load(n, state == 3 ? 1 : state, data);
+	if (state == 2)
+		return;
+	h->tool.interrupted = false;
 	n->begun = true;
+	h->approval = brd_json_is(brd_json_get(data, "kind"), "approval");
 	snprintf(h->checkpoint_id, sizeof(h->checkpoint_id), "%.*s",
-		BRD_ARG(brd_json_str(brd_json_get(data, "checkpointId"), &t->arena)));
+		BRD_ARG(text_of(h, data, "checkpointId")));
+	if (state != 3)
+		return;
+	h->answered = true;
+	brd_node_unpark(n);
+	h->expired = brd_json_bool(brd_json_get(data, "expired"), false);
+	h->response = brd_arena_copy(&h->tool.arena, brd_json_raw(brd_json_get(data, "response")));
 }
 
 static void human_fini(struct node *n)

@@ -15,15 +15,15 @@ static void on_event(struct bread_model_call *call, const struct bread_event *ev
 	struct model_node *m = call->arg;
 	struct run *r = m->node.run;
 
-	if (r->lost)
+	if (r->tree->lost)
 		return;
 	if (m->put_running)
 		brd_model_hold(m, ev);
 	else
 		brd_model_event(m, ev);
-	if (!m->paused && brd_tx_bytes(r) > RUN_BACKLOG) {
+	if (!m->paused && brd_tx_bytes(r->tree) > RUN_BACKLOG) {
 		m->paused = true;
-		r->stalled = &m->node;
+		r->tree->stalled = &m->node;
 		brd_model_pause(m->model, call, true);
 	}
 }
@@ -35,7 +35,7 @@ static void on_call_end(struct bread_op *op)
 	m->call_running = false;
 	if (!m->put_running)
 		brd_model_settle(m);
-	brd_run_release(m->node.run);
+	brd_tree_release(m->node.run->tree);
 }
 
 static bool find_provider(struct model_node *m)
@@ -86,8 +86,10 @@ static void call_model(struct model_node *m)
 	m->call.loop = r->loop;
 	m->call_running = true;
 	m->node.busy = true;
+	r->steps++;
+	r->tree->steps++;
 	bread_op_init(&m->call.op, r->loop, on_call_end, m);
-	brd_run_hold(r);
+	brd_tree_hold(r->tree);
 	atomic_fetch_add_explicit(&r->env->counts->model_calls, 1, memory_order_relaxed);
 	brd_model_start(m->model, &m->call);
 }
@@ -112,9 +114,9 @@ static enum flow model_advance(struct node *n)
 	struct model_node *m = (struct model_node *)n;
 	struct run *r = n->run;
 
-	if (m->paused && brd_tx_bytes(r) < RUN_BACKLOG / 2 && m->call_running) {
+	if (m->paused && brd_tx_bytes(r->tree) < RUN_BACKLOG / 2 && m->call_running) {
 		m->paused = false;
-		r->stalled = NULL;
+		r->tree->stalled = NULL;
 		brd_model_pause(m->model, &m->call, false);
 	}
 	if (n->busy || brd_timer_active(&m->backoff))
@@ -123,7 +125,11 @@ static enum flow model_advance(struct node *n)
 		return brd_node_end(n, END_CANCELED);
 	if (m->called)
 		return FLOW_WAIT;
+	if (!brd_history_ready(n) || !brd_knowledge_ready(m))
+		return FLOW_WAIT;
 	m->called = true;
+	if (r->history_fault.code.n)
+		return brd_node_fail(n, &r->history_fault);
 	if (!find_provider(m) || collides(m))
 		return brd_node_fail(n, &m->fault);
 	call_model(m);
@@ -195,6 +201,8 @@ static void count_usage(struct model_node *m)
 
 	r->usage.input += m->usage.input + m->usage.cache_read + m->usage.cache_write;
 	r->usage.output += m->usage.output;
+	r->tree->tokens +=
+		m->usage.input + m->usage.cache_read + m->usage.cache_write + m->usage.output;
 }
 
 /* A structured answer: the text must be JSON that fits the schema. */
@@ -234,7 +242,7 @@ static void on_backoff(struct timer *t)
 	struct model_node *m = brd_list_of(t, struct model_node, backoff);
 	struct run *r = m->node.run;
 
-	if (!r->cancelled && !r->lost)
+	if (!r->cancelled && !r->tree->lost)
 		m->called = false;
 	brd_node_wake(&m->node);
 }
@@ -266,9 +274,9 @@ void brd_model_settle(struct model_node *m)
 	m->node.busy = false;
 	brd_model_held_clear(m);
 	count_usage(m);
-	if (r->lost || r->cancelled) {
+	if (r->tree->lost || r->cancelled) {
 		brd_node_end(&m->node, END_CANCELED);
-		brd_run_dirty(r);
+		brd_tree_dirty(r->tree);
 		return;
 	}
 	m->attempt++;
@@ -336,6 +344,7 @@ static void model_fini(struct node *n)
 	brd_model_parts_clear(m);
 	brd_model_held_clear(m);
 	brd_buf_fini(&m->put_bytes);
+	brd_buf_fini(&m->knowledge);
 	brd_arena_fini(&m->arena);
 }
 

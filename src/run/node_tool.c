@@ -8,16 +8,29 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "run/core_tool.h"
 #include "run/internal.h"
 
-void brd_tool_init(struct tool_node *t, const struct model_part *call, size_t at)
+void brd_tool_init(struct tool_node *t, const struct model_node *m, size_t at)
 {
+	const struct model_part *call = brd_model_call_at(m, at);
+
+	t->turn = m->turn;
 	t->call_id = call->part.id;
 	t->name = call->part.name;
 	t->args = call->part.json;
 	t->bad_json = call->bad;
 	t->over = at >= TURN_CALLS_MAX;
 	t->tool = brd_agent_def_tool(t->node.run->def, t->name);
+}
+
+void brd_tool_init_as(struct tool_node *t, const struct tool_node *of)
+{
+	t->turn = of->turn;
+	t->call_id = of->call_id;
+	t->name = of->name;
+	t->args = of->args;
+	t->tool = of->tool;
 }
 
 void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_str json, bool failed)
@@ -32,8 +45,13 @@ void brd_tool_answer(struct tool_node *t, struct bread_str text, struct bread_st
 	};
 }
 
+bool brd_tool_late(const struct tool_node *t)
+{
+	return t->turn < t->node.run->stored_turns;
+}
+
 /* {"callId","name","args"} when it starts; "json" or "text", and "failed" when it has ended. */
-static void journal(struct tool_node *t, int state)
+void brd_tool_journal(struct tool_node *t, int state, const struct child *c)
 {
 	struct buf b;
 	struct jsonw w;
@@ -48,17 +66,38 @@ static void journal(struct tool_node *t, int state)
 		if (!t->result.json.n)
 			brd_jw_kstr(&w, "text", t->result.text);
 		brd_jw_kbool(&w, "failed", t->result.failed);
+		if (brd_tool_late(t))
+			brd_jw_kbool(&w, "late", true);
 	} else {
 		brd_jw_kraw(&w, "args", t->args);
 	}
+	if (c && c->id[0])
+		brd_child_journal(c, &w);
 	brd_jw_end_obj(&w);
 	brd_node_journal(&t->node, state, brd_buf_str(&b));
 	brd_buf_fini(&b);
 }
 
+void brd_tool_journal_task(struct tool_node *t, const char *task_run_id)
+{
+	struct buf b;
+	struct jsonw w;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_obj(&w);
+	brd_jw_kstr(&w, "callId", t->call_id);
+	brd_jw_kstr(&w, "name", t->name);
+	brd_jw_kraw(&w, "args", t->args);
+	brd_jw_kstr(&w, "taskRunId", brd_str(task_run_id));
+	brd_jw_end_obj(&w);
+	brd_node_journal(&t->node, 1, brd_buf_str(&b));
+	brd_buf_fini(&b);
+}
+
 enum flow brd_tool_ended(struct tool_node *t)
 {
-	journal(t, 2);
+	brd_tool_journal(t, 2, NULL);
 	return brd_node_end(&t->node, END_OK);
 }
 
@@ -97,7 +136,7 @@ bool brd_tool_refused(struct tool_node *t)
 	return why.p;
 }
 
-static void announce(struct tool_node *t)
+void brd_tool_announce(struct tool_node *t)
 {
 	struct crumb_draft d;
 
@@ -137,7 +176,7 @@ static void on_partial(struct bread_tool_call *call, struct bread_str json)
 	struct tool_node *t = call->arg;
 	struct crumb_draft d;
 
-	if (t->node.run->cancelled || t->node.run->lost)
+	if (t->node.run->cancelled || t->node.run->tree->lost)
 		return;
 	begin_crumb(t, &d, CRUMB_TOOL_RESULT_PARTIAL);
 	brd_jw_kraw(&d.w, "result", json);
@@ -159,16 +198,21 @@ static struct run_error tool_error(struct tool_node *t)
 	return e;
 }
 
-static void succeed(struct tool_node *t)
+static void result_crumb(struct tool_node *t, struct bread_str json)
 {
-	struct bread_str json = { t->call.result, t->call.result_len };
 	struct crumb_draft d;
-	struct arena a = { 0 };
-	struct jval v;
 
 	begin_crumb(t, &d, CRUMB_TOOL_RESULT);
 	brd_jw_kraw(&d.w, "result", json);
 	end_crumb(t, &d);
+}
+
+/* Texts are told as texts, everything else as JSON; nothing is null. */
+static void answer_with(struct tool_node *t, struct bread_str json)
+{
+	struct arena a = { 0 };
+	struct jval v;
+
 	if (!json.n)
 		brd_tool_answer(t, json, BRD_STR("null"), false);
 	else if (!brd_json_parse(&a, json, 0, &v, NULL) && brd_json_type(v) == JSON_STRING)
@@ -176,27 +220,47 @@ static void succeed(struct tool_node *t)
 	else
 		brd_tool_answer(t, (struct bread_str){ 0 }, json, false);
 	brd_arena_fini(&a);
-	brd_tool_ended(t);
 }
 
-static void fail(struct tool_node *t, const struct run_error *e)
+enum flow brd_tool_succeed(struct tool_node *t, struct bread_str json, bool late)
+{
+	/* as the original has it: a delegation that was put aside is answered without a crumb */
+	if (!late || t->tool->kind != TOOL_DELEGATE)
+		result_crumb(t, json);
+	if (late) {
+		brd_tool_answer(t, (struct bread_str){ 0 }, json, false);
+		brd_history_late(t->node.run, t);
+	} else {
+		answer_with(t, json);
+	}
+	return brd_tool_ended(t);
+}
+
+enum flow brd_tool_fail(struct tool_node *t, const struct run_error *e, bool late)
 {
 	fail_crumb(t, e);
 	brd_tool_answer(t, brd_arena_printf(&t->arena, "BreadError: %.*s", BRD_ARG(e->message)),
 		(struct bread_str){ 0 }, true);
-	brd_tool_ended(t);
+	if (late)
+		brd_history_late(t->node.run, t);
+	return brd_tool_ended(t);
+}
+
+static void succeed(struct tool_node *t)
+{
+	brd_tool_succeed(t, (struct bread_str){ t->call.result, t->call.result_len }, false);
 }
 
 /* A cancelled run hears what the tool itself had to say, and nothing of what came too late. */
 static void stopped(struct tool_node *t)
 {
-	if (t->call.op.code != BREAD_OK && t->call.error_text && !t->node.run->lost) {
+	if (t->call.op.code != BREAD_OK && t->call.error_text && !t->node.run->tree->lost) {
 		struct run_error e = tool_error(t);
 
 		fail_crumb(t, &e);
 	}
 	brd_node_end(&t->node, END_CANCELED);
-	brd_run_dirty(t->node.run);
+	brd_tree_dirty(t->node.run->tree);
 }
 
 static void on_backoff(struct timer *timer)
@@ -220,7 +284,7 @@ static void on_end(struct bread_op *op)
 
 	t->node.busy = false;
 	t->attempt++;
-	if (r->cancelled || r->lost) {
+	if (r->cancelled || r->tree->lost) {
 		stopped(t);
 	} else if (op->code == BREAD_OK) {
 		succeed(t);
@@ -229,10 +293,10 @@ static void on_end(struct bread_op *op)
 	} else {
 		struct run_error e = tool_error(t);
 
-		fail(t, &e);
+		brd_tool_fail(t, &e, false);
 	}
 	brd_tool_call_fini(&t->call);
-	brd_run_release(r);
+	brd_tree_release(r->tree);
 }
 
 static void tool_launch(struct node *n)
@@ -254,13 +318,16 @@ static void tool_launch(struct node *n)
 	if (!t->began_mono)
 		t->began_mono = brd_clock_mono();
 	n->busy = true;
-	brd_run_hold(r);
+	brd_tree_hold(r->tree);
 	bread_op_init(&c->op, r->loop, on_end, t);
-	brd_tool_start(t->tool->tool, c);
+	if (t->tool->core)
+		t->tool->core->start(r->env, r->def, c);
+	else
+		brd_tool_start(t->tool->tool, c);
 	bread_op_deadline(&c->op, t->tool->timeout_ms ? t->tool->timeout_ms : r->env->tool_ms);
 }
 
-static void interrupted(struct tool_node *t)
+enum flow brd_tool_interrupted(struct tool_node *t)
 {
 	struct run_error e = {
 		BRD_STR("TOOL_INTERRUPTED"),
@@ -269,7 +336,7 @@ static void interrupted(struct tool_node *t)
 		brd_arena_printf(&t->arena, "{\"toolName\":\"%.*s\"}", BRD_ARG(t->name)),
 	};
 
-	fail(t, &e);
+	return brd_tool_fail(t, &e, false);
 }
 
 static enum flow tool_advance(struct node *n)
@@ -291,12 +358,12 @@ static enum flow tool_advance(struct node *n)
 	if (t->interrupted && t->tool && t->tool->idempotent) {
 		brd_node_launch(n);
 	} else if (t->interrupted) {
-		interrupted(t);
+		brd_tool_interrupted(t);
 	} else if (brd_tool_refused(t)) {
 		return brd_tool_ended(t);
 	} else {
-		announce(t);
-		journal(t, 1);
+		brd_tool_announce(t);
+		brd_tool_journal(t, 1, NULL);
 		brd_node_launch(n);
 	}
 	return FLOW_WAIT;
@@ -327,6 +394,9 @@ static void tool_load(struct node *n, int state, struct jval data)
 	brd_tool_answer(t, brd_json_str(brd_json_get(data, "text"), &t->arena),
 		brd_json_raw(brd_json_get(data, "json")),
 		brd_json_bool(brd_json_get(data, "failed"), false));
+	/* what was said before somebody else answered is no part of the output */
+	if (brd_json_bool(brd_json_get(data, "late"), false))
+		brd_buf_clear(&n->run->text);
 	n->end = END_OK;
 }
 

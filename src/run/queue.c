@@ -34,7 +34,7 @@ static void over(struct queued *q)
 
 	bread_read_fini(&q->read);
 	free(q);
-	brd_run_opened(r);
+	brd_tree_opened(r->tree);
 }
 
 static void on_timer(struct timer *t)
@@ -55,7 +55,7 @@ static void trouble(struct queued *q, const struct bread_op *op)
 		look_again(q);
 		return;
 	}
-	brd_run_lose(q->run, "STORE_FAILED", op->err.text);
+	brd_tree_lose(q->run->tree, "STORE_FAILED", op->err.text);
 	over(q);
 }
 
@@ -84,18 +84,19 @@ static void on_messages(struct bread_op *op)
 	struct run *r = q->run;
 	struct bread_err err;
 
-	if (r->lost) {
+	if (r->tree->lost) {
 		over(q);
 		return;
 	}
 	if (op->code != BREAD_OK) {
-		brd_run_lose(r, "STORE_FAILED", op->err.text);
+		brd_tree_lose(r->tree, "STORE_FAILED", op->err.text);
 	} else if (brd_history_load(r, &q->read, &err)) {
 		struct run_error e = brd_run_error(r, "INTERNAL_ERROR", brd_str(err.text));
 
 		brd_run_fail(r, &e, false);
 	} else {
-		brd_run_begin(r);
+		r->history_known = true;
+		brd_run_begin(r, NULL);
 	}
 	over(q);
 }
@@ -105,14 +106,14 @@ static void on_turn(struct bread_op *op)
 	struct queued *q = op->arg;
 	bool busy = op->code == BREAD_E_CONFLICT && op->err.name[0];
 
-	if (q->run->lost) {
+	if (q->run->tree->lost) {
 		over(q);
 	} else if (op->code == BREAD_OK) {
 		ask(q, BREAD_READ_MESSAGES, on_messages);
 	} else if (busy) {
 		look_again(q);
 	} else if (op->code == BREAD_E_CONFLICT) {
-		brd_run_leave(q->run); /* another owner has it */
+		brd_tree_leave(q->run->tree); /* another owner has it */
 		over(q);
 	} else {
 		trouble(q, op);
@@ -130,7 +131,7 @@ static void take_turn(struct queued *q)
 			.status = BREAD_RUN_RUNNING,
 			.started_at = r->started_wall } };
 	q->tx.fence = r->base.run_id;
-	q->tx.fence_epoch = r->epoch;
+	q->tx.fence_epoch = r->tree->epoch;
 	commit(q, 1, on_turn);
 }
 
@@ -162,7 +163,7 @@ static void on_active(struct bread_op *op)
 {
 	struct queued *q = op->arg;
 
-	if (q->run->lost) {
+	if (q->run->tree->lost) {
 		over(q);
 	} else if (op->code != BREAD_OK) {
 		trouble(q, op);
@@ -178,11 +179,11 @@ static void look(struct queued *q)
 {
 	struct run *r = q->run;
 
-	if (!r->lost && !r->cancelled) {
+	if (!r->tree->lost && !r->cancelled) {
 		ask(q, BREAD_READ_ACTIVE, on_active);
 		return;
 	}
-	if (!r->lost)
+	if (!r->tree->lost)
 		brd_run_fail(r,
 			&(struct run_error){ BRD_STR("RUN_CANCELLED"), BRD_STR("run cancelled"),
 				r->ids_context },
@@ -195,15 +196,16 @@ static void on_rows(struct bread_op *op)
 	struct queued *q = op->arg;
 	struct run *r = q->run;
 
-	r->fresh = op->code != BREAD_OK;
+	r->tree->fresh = op->code != BREAD_OK;
 	if (op->code == BREAD_OK) {
-		brd_run_stored(r);
+		brd_tree_stored(r->tree);
 		look(q);
 		return;
 	}
-	if (!r->lost)
-		brd_run_refuse(r, op->code == BREAD_E_CONFLICT ? "RUN_EXISTS" : "STORE_FAILED",
-			op->err.text, "");
+	if (!r->tree->lost)
+		brd_tree_refuse(r->tree,
+			op->code == BREAD_E_CONFLICT ? "RUN_EXISTS" : "STORE_FAILED", op->err.text,
+			"");
 	over(q);
 }
 

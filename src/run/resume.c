@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* An answer to a run that waits (contract C15, C16).
  *
- * One transaction claims the checkpoint, takes the run, and writes the answer: the
- * end of the question's node, the session's tool message, the crumb that says so.
- * Whoever loses it changes nothing. After it the run is "running" with an owner
- * like any other, so a crash here is taken up like any other; then the tree is
- * built and driven on. When siblings still wait, the run is suspended again.
+ * One transaction claims the checkpoint and writes the answer into the journal of the run that
+ * asked. Whoever loses it changes nothing. A tree that is suspended is taken in the same
+ * transaction, built and driven on; one that is at work, here or elsewhere, is woken: it reads its
+ * answers. Either way what the answer leads to is decided by the tree's owner alone, so any number
+ * of answers to one tree may come at the same moment, from anywhere.
  *
- * Two answers to two questions of one run at the same moment: the second finds
- * another epoch and looks again. */
+ * After the transaction the answer is never lost: a tree that has answers nobody has heard is found
+ * by its row (wake). */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -18,20 +18,21 @@
 
 #define LOOK_AGAIN_MS 5
 #define LOOKS_MAX 400 /* 2 s */
+#define RECS 4
 
 struct resuming {
 	struct run_env *env;
 	struct loop *loop;
 	struct arena arena;
 	struct run_resume in;
-	struct bread_read checkpoint, run, nodes;
+	struct bread_read checkpoint, root, node;
 	const struct bread_checkpoint_row *row;
 	struct bread_tx tx;
-	struct bread_rec recs[5];
-	struct crumb *crumb; /* human:resumed */
+	struct bread_rec recs[RECS];
 	struct timer timer;
 	unsigned looks;
-	bool claimed; /* this instance knows that it is about to work on the run */
+	int64_t after; /* where what the answer leads to begins */
+	bool claimed;  /* this instance knows that it is about to work on the tree */
 };
 
 static void look(struct resuming *s);
@@ -39,18 +40,19 @@ static void look(struct resuming *s);
 static void unclaim(struct resuming *s)
 {
 	if (s->claimed)
-		s->env->unclaim(s->env->arg, s->run.runs->id);
+		s->env->unclaim(s->env->arg, s->root.runs->id);
 	s->claimed = false;
 }
 
-static void over(struct resuming *s, struct run *r, int64_t after, const struct bread_err *err)
+static void over(struct resuming *s, const struct bread_err *err)
 {
+	const struct bread_str none = { 0 };
+
 	unclaim(s);
-	s->in.on_claimed(s->in.arg, r, after, err);
+	s->in.on_claimed(s->in.arg, err ? none : s->root.runs->id, s->after, err);
 	bread_read_fini(&s->checkpoint);
-	bread_read_fini(&s->run);
-	bread_read_fini(&s->nodes);
-	brd_crumb_unref(s->crumb);
+	bread_read_fini(&s->root);
+	bread_read_fini(&s->node);
 	brd_arena_fini(&s->arena);
 	free(s);
 }
@@ -67,7 +69,7 @@ static void refuse(struct resuming *s, enum bread_code code, const char *name, c
 	brd_buf_addc(&ctx, '}');
 	snprintf(err.context, sizeof(err.context), "%s", ctx.bad ? "" : ctx.data);
 	brd_buf_fini(&ctx);
-	over(s, NULL, 0, &err);
+	over(s, &err);
 }
 
 static void not_found(struct resuming *s)
@@ -94,26 +96,79 @@ static void ask(struct resuming *s, struct bread_read *read, enum bread_read_kin
 	brd_store_read(s->env->store, read);
 }
 
-/* ---- the transaction ---- */
+/* ---- what may be an answer ---- */
 
-/* The question's line in the journal. NULL: it is not there. */
-static const struct bread_node_row *question(struct resuming *s)
+/* false: it was refused, and the checkpoint stays. */
+static bool fits(struct resuming *s)
 {
-	for (size_t i = 0; i < s->nodes.count; i++) {
-		const struct bread_node_row *n = &s->nodes.nodes[i];
-		struct jval data;
+	struct bread_str schema = s->row->answer_schema;
+	struct schema *compiled;
+	struct schema_fault f;
+	struct bread_err err;
+	struct jval v;
+	bool ok = true;
 
-		if (!brd_str_is(n->kind, brd_human_node.kind) || n->state != 1 ||
-			brd_json_parse(&s->arena, n->data, 0, &data, NULL))
-			continue;
-		if (brd_str_eq(brd_json_str(brd_json_get(data, "checkpointId"), &s->arena),
-			    s->row->id))
-			return n;
-	}
-	return NULL;
+	if (!schema.n || s->in.expired || brd_schema_new(&compiled, schema, &err))
+		return true;
+	if (brd_json_parse(
+		    &s->arena, s->in.response.n ? s->in.response : BRD_STR("null"), 0, &v, NULL))
+		v = (struct jval){ 0 };
+	ok = brd_schema_check(compiled, v, &s->arena, &f);
+	if (!ok)
+		refuse(s, BREAD_E_INVALID, "ANSWER_INVALID",
+			brd_arena_printf(&s->arena,
+				"The answer does not fit what tool \"%.*s\" asks for%s%.*s: "
+				"%.*s; the checkpoint waits for another",
+				BRD_ARG(s->row->tool_name), f.at.n ? " at " : "", BRD_ARG(f.at),
+				BRD_ARG(f.text))
+				.p);
+	brd_schema_unref(compiled);
+	return ok;
 }
 
-static struct bread_str node_end(struct resuming *s)
+/* "a, b": the children's checkpoints, as they were when it was put aside. */
+static struct bread_str pending_ids(struct resuming *s, struct jval pending)
+{
+	struct buf b;
+	struct bread_str text;
+
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	for (struct json_iter it = brd_json_each(pending); brd_json_next(&it);)
+		brd_buf_addf(&b, "%s%.*s", it.index ? ", " : "",
+			BRD_ARG(brd_json_str(
+				brd_json_get(it.value, "childCheckpointId"), &s->arena)));
+	text = brd_arena_copy(&s->arena, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return text;
+}
+
+/* A supervisor's own line about the runs that it waits for: answers are theirs. */
+static bool is_for_nobody(struct resuming *s)
+{
+	struct bread_err err;
+	struct jval pending;
+
+	if (!s->row->pending.n || brd_json_parse(&s->arena, s->row->pending, 0, &pending, NULL))
+		return false;
+	brd_fail_as(&err, BREAD_E_CONFLICT, "SUPERVISOR_CHECKPOINT_NOT_RESUMABLE", "resume",
+		"Checkpoint %.*s belongs to supervisor \"%.*s\" awaiting %zu suspended "
+		"delegation(s) "
+		"\xe2\x80\x94 resume the delegated run(s) instead (child checkpoint(s) at "
+		"suspension "
+		"time: %.*s).",
+		BRD_ARG(s->in.checkpoint_id), BRD_ARG(s->row->agent_id), brd_json_count(pending),
+		BRD_ARG(pending_ids(s, pending)));
+	snprintf(err.context, sizeof(err.context),
+		"{\"checkpointId\":\"%.*s\",\"agentId\":\"%.*s\",\"pending\":%.*s}",
+		BRD_ARG(s->in.checkpoint_id), BRD_ARG(s->row->agent_id), BRD_ARG(s->row->pending));
+	over(s, &err);
+	return true;
+}
+
+/* ---- the transaction ---- */
+
+/* The question's line with the answer in it. */
+static struct bread_str answered(struct resuming *s)
 {
 	struct buf b;
 	struct jsonw w;
@@ -124,119 +179,69 @@ static struct bread_str node_end(struct resuming *s)
 	brd_jw_obj(&w);
 	brd_jw_kstr(&w, "callId", s->row->tool_call_id);
 	brd_jw_kstr(&w, "name", s->row->tool_name);
-	brd_jw_kraw(&w, "json", s->in.response.n ? s->in.response : BRD_STR("null"));
-	brd_jw_kbool(&w, "failed", false);
+	brd_jw_kraw(&w, "args", s->row->schema);
+	brd_jw_kstr(&w, "checkpointId", s->row->id);
+	brd_jw_kstr(&w, "kind", s->row->kind);
+	brd_jw_kraw(&w, "response", s->in.response);
+	if (s->in.expired)
+		brd_jw_kbool(&w, "expired", true);
 	brd_jw_end_obj(&w);
 	text = brd_arena_copy(&s->arena, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return text;
 }
 
-/* [{"type":"tool-result",…,"output":{"type":"json","value":V}}]; no value when none was given. */
-static struct bread_str message(struct resuming *s)
+static struct bread_rec *add(struct resuming *s, enum bread_rec_kind kind)
 {
-	struct buf b;
-	struct jsonw w;
-	struct bread_str text;
+	struct bread_rec *rec = &s->recs[s->tx.count++];
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_arr(&w);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "type", BRD_STR("tool-result"));
-	brd_jw_kstr(&w, "toolCallId", s->row->tool_call_id);
-	brd_jw_kstr(&w, "toolName", s->row->tool_name);
-	brd_jw_key(&w, "output");
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "type", BRD_STR("json"));
-	brd_jw_kraw(&w, "value", s->in.response);
-	brd_jw_end_obj(&w);
-	brd_jw_end_obj(&w);
-	brd_jw_end_arr(&w);
-	text = brd_arena_copy(&s->arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return text;
-}
-
-static void render_crumb(struct resuming *s, int64_t seq)
-{
-	struct crumb_base base;
-	struct crumb_draft d;
-
-	brd_crumb_base_init(&base, s->row->agent_id, s->row->run_id, s->row->session_id, &s->arena);
-	brd_crumb_begin(&d, CRUMB_HUMAN_RESUMED, &base, brd_clock_wall());
-	brd_jw_kstr(&d.w, "checkpointId", s->row->id);
-	brd_jw_kraw(&d.w, "response", s->in.response);
-	brd_jw_kstr(&d.w, "kind", BRD_STR("input"));
-	brd_crumb_unref(s->crumb);
-	s->crumb = brd_crumb_seal(&d, seq);
+	*rec = (struct bread_rec){ .kind = kind };
+	return rec;
 }
 
 static void on_claimed(struct bread_op *op);
 
-static void claim(struct resuming *s, const struct bread_node_row *node)
+static void claim(struct resuming *s)
 {
-	const struct bread_run_row *run = s->run.runs;
-	int64_t now = brd_clock_wall();
-	char id[UUID_LEN + 1];
+	const struct bread_run_row *root = s->root.runs;
 
-	brd_uuid7(id);
-	render_crumb(s, run->head + 1);
-	memset(s->recs, 0, sizeof(s->recs));
-	s->recs[0].kind = BREAD_REC_CHECKPOINT_CLAIM;
-	s->recs[0].key = s->row->id;
-	s->recs[1].kind = BREAD_REC_RUN_TAKE;
-	s->recs[1].run.id = run->id;
-	s->recs[1].run.owner = s->env->owner;
-	s->recs[2].kind = BREAD_REC_NODE;
-	s->recs[2].node = *node;
-	s->recs[2].node.state = 2;
-	s->recs[2].node.data = node_end(s);
-	s->recs[3].kind = BREAD_REC_MESSAGE;
-	s->recs[3].message =
-		(struct bread_message_row){ .id = brd_arena_copy(&s->arena, brd_str(id)),
-			.session_id = s->row->session_id,
-			.role = BRD_STR("tool"),
-			.content = message(s),
-			.timestamp = now };
-	s->recs[4].kind = BREAD_REC_CRUMB;
-	s->recs[4].crumb = (struct bread_crumb_row){ .run_id = run->id,
-		.session_id = s->row->session_id,
-		.agent_id = s->row->agent_id,
-		.type = BRD_STR("human:resumed"),
-		.crumb = s->crumb->json,
-		.seq = s->crumb->seq,
-		.created_at = now };
 	memset(&s->tx, 0, sizeof(s->tx));
-	s->tx.fence = run->id;
-	s->tx.fence_epoch = run->epoch;
+	add(s, BREAD_REC_CHECKPOINT_CLAIM)->key = s->row->id;
+	add(s, BREAD_REC_NODE)->node = (struct bread_node_row){ .run_id = s->row->run_id,
+		.name = s->row->node,
+		.kind = BRD_STR("human"),
+		.state = 3,
+		.data = answered(s) };
+	if (s->claimed) {
+		struct bread_rec *take = add(s, BREAD_REC_RUN_TAKE);
+
+		take->run.id = root->id;
+		take->run.owner = s->env->owner;
+		s->tx.fence = root->id;
+		s->tx.fence_epoch = root->epoch;
+	} else {
+		add(s, BREAD_REC_RUN_WAKE)->run.id = root->id;
+	}
 	s->tx.recs = s->recs;
-	s->tx.count = 5;
 	bread_op_init(&s->tx.op, s->loop, on_claimed, s);
 	brd_store_commit(s->env->store, &s->tx);
 }
 
 /* ---- after it ---- */
 
-static void on_built(void *arg, struct run *r)
+static void on_built(void *arg, struct tree *t)
 {
 	struct resuming *s = arg;
-	int64_t head = s->run.runs->head;
-	struct crumb *crumb;
 
-	if (!r) {
+	if (!t) {
 		refuse(s, BREAD_E_UPSTREAM, "STORE_FAILED",
 			"the answer was taken, but the run could not be read; it goes on when the "
 			"store works");
 		return;
 	}
-	crumb = brd_crumb_ref(s->crumb);
-	r->on_end = s->in.on_end;
-	r->arg = s->in.arg;
-	over(s, r, head, NULL); /* first: whoever watches from here on sees it live */
-	if (!r->lost)
-		brd_topic_publish(r->topic, crumb);
-	brd_crumb_unref(crumb);
+	t->on_end = s->in.on_end;
+	t->arg = s->in.arg;
+	over(s, NULL); /* before its first turn: whoever watches from here on sees it live */
 }
 
 static void on_timer(struct timer *t)
@@ -244,15 +249,14 @@ static void on_timer(struct timer *t)
 	look(brd_list_of(t, struct resuming, timer));
 }
 
-/* A sibling's answer is being taken in, or the run is about to end. */
+/* It changes hands just now. */
 static void look_again(struct resuming *s)
 {
 	unclaim(s);
 	if (s->looks++ < LOOKS_MAX)
 		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
 	else
-		refuse(s, BREAD_E_BUSY, "RUN_BUSY",
-			"the run is busy with another answer; try again");
+		refuse(s, BREAD_E_BUSY, "RUN_BUSY", "the run changes hands; try again");
 }
 
 static void on_claimed(struct bread_op *op)
@@ -265,43 +269,46 @@ static void on_claimed(struct bread_op *op)
 	}
 	if (failed(s, op))
 		return;
-	s->claimed = false; /* it is the builder's from here on */
-	brd_run_build(s->env, s->loop, s->run.runs, s->crumb->seq, on_built, s);
+	if (s->claimed) {
+		s->claimed = false; /* it is the builder's from here on */
+		brd_run_build(s->env, s->loop, s->root.runs, on_built, s);
+		return;
+	}
+	s->env->heard(s->env->arg, s->root.runs->id, s->in.on_end, s->in.arg);
+	over(s, NULL);
 }
 
-static void on_nodes(struct bread_op *op)
+static void on_root(struct bread_op *op)
 {
 	struct resuming *s = op->arg;
-	const struct bread_node_row *node;
+	const struct bread_run_row *root = s->root.runs;
 
 	if (failed(s, op))
 		return;
-	node = question(s);
-	if (node)
-		claim(s, node);
-	else
-		not_found(s);
-}
-
-static void on_run(struct bread_op *op)
-{
-	struct resuming *s = op->arg;
-	const struct bread_run_row *run = s->run.runs;
-
-	if (failed(s, op))
-		return;
-	if (s->run.count == 0) {
+	if (s->root.count == 0 || brd_run_ended(root->status)) {
 		not_found(s);
 		return;
 	}
-	s->claimed = run->status == BREAD_RUN_SUSPENDED &&
-		     s->env->claim(s->env->arg, run->id, run->session_id, s->loop);
-	if (s->claimed)
-		ask(s, &s->nodes, BREAD_READ_NODES, s->row->run_id, on_nodes);
-	else
-		look_again(s);
+	s->after = root->composed ? root->tree_head : root->head;
+	if (root->status == BREAD_RUN_SUSPENDED) {
+		s->claimed = s->env->claim(
+			s->env->arg, root->id, root->session_id, root->composed, s->loop);
+		if (!s->claimed) {
+			look_again(s);
+			return;
+		}
+	} else {
+		struct topic *topic = brd_topic_peek(s->env->hub, root->id, root->composed);
+		int64_t live = topic ? brd_topic_head(topic) : -1;
+
+		if (live > s->after)
+			s->after = live;
+		brd_topic_unref(topic);
+	}
+	claim(s);
 }
 
+/* A run that the original wrote has no row of ours, and cannot be gone on with here. */
 static void on_checkpoint(struct bread_op *op)
 {
 	struct resuming *s = op->arg;
@@ -318,7 +325,12 @@ static void on_checkpoint(struct bread_op *op)
 		return;
 	}
 	s->row = s->checkpoint.checkpoints;
-	ask(s, &s->run, BREAD_READ_RUN, s->row->run_id, on_run);
+	if (is_for_nobody(s) || !fits(s))
+		return;
+	if (!s->row->root_id.n)
+		not_found(s);
+	else
+		ask(s, &s->root, BREAD_READ_RUN, s->row->root_id, on_root);
 }
 
 static void look(struct resuming *s)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A run: a tree of nodes that are data, driven on one loop.
+/* Runs and their trees.
  *
- * The driver (driver.c) takes ready nodes from a queue and calls their kind's
+ * A run is one execution of an agent or of a pipeline: it has an id, a row, a log and a tree of
+ * nodes that are data. Runs that start runs form a tree of runs; its root is the unit of ownership:
+ * one loop, one owner, one fence, one transaction at a time for all of them. So a child's end and
+ * what its parent makes of it are true at the same moment.
+ *
+ * The driver (driver.c) takes ready nodes from the tree's queue and calls their kind's
  * advance, which looks at the node's data and its children's ends and does the
  * next thing. What a turn of the driver decided becomes one transaction: ends of
  * nodes, messages, crumbs. Only when it is committed does the outside hear of it:
@@ -9,8 +14,8 @@
  *
  * The choke point (choke.c) is the only place that emits.
  *
- * A run outlives the call and the connection that started it; it ends when its
- * root has ended, all of its operations have ended and its last transaction is
+ * A tree outlives the call and the connection that started it; it ends when its root has
+ * ended, or waits for humans alone, all of its operations have ended and its last transaction is
  * committed. Everything here is touched by the loop's thread alone. */
 #pragma once
 #include "base/list.h"
@@ -22,29 +27,34 @@
 #include "loop/loop.h"
 #include "run/core_tool.h"
 #include "run/def.h"
+#include "run/pipeline_def.h"
 #include "store/store.h"
 #include "transport/hub.h"
 
 struct run;
+struct tree;
 struct node;
 
 /* What runs need of the instance they belong to. It outlives them. */
 struct run_env {
 	struct bread_store *store;
 	struct hub *hub;
-	struct bread_blob *blob;           /* NULL: none is configured */
-	struct bread_str owner;            /* id of this instance */
-	bool filtered[CRUMB_TYPES];        /* by crumbFilter: kept from passive viewers */
-	int64_t run_ms;                    /* longest time of a run */
-	int64_t tool_ms;                   /* of a tool call */
-	int64_t first_byte_ms, silence_ms; /* of a model's stream */
+	struct bread_blob *blob;                    /* NULL: none is configured */
+	struct decisions *decisions;                /* NULL: none are configured */
+	struct bread_str owner;                     /* id of this instance */
+	bool filtered[CRUMB_TYPES];                 /* by crumbFilter: kept from passive viewers */
+	int64_t run_ms;                             /* longest time of a run */
+	int64_t tool_ms;                            /* of a tool call */
+	int64_t first_byte_ms, silence_ms;          /* of a model's stream */
+	int64_t depth_max, tree_steps, tree_tokens; /* budgets of a tree; 0: none (contract C14) */
 	struct run_counts *counts;
 	_Atomic bool draining; /* runs stop at their next step boundary and stay in the store */
 	struct core_conf core; /* of our own tools */
 
 	/* The provider of that name; NULL: none. ret_known gets the names there are, to be said. */
 	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);
-	/* A definition of that id and hash, one reference; NULL: it is not registered any more. */
+	/* A definition of that id and hash, one reference; NULL: it is not registered any more.
+	 * hash empty: the newest one. */
 	struct agent_def *(*definition)(void *arg, struct bread_str id, struct bread_str hash);
 	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
 	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out,
@@ -53,13 +63,18 @@ struct run_env {
 	void (*interrupt)(void *arg, struct bread_str run_id);
 	/* Local listeners. NULL: there are none. */
 	void (*on_crumb)(void *arg, const struct crumb *c);
-	/* A run of the store is about to be worked on here; false: it is already. Then up, or
+	/* A tree of the store is about to be worked on here; false: it is already. Then up, or
 	 * unclaim. */
-	bool (*claim)(void *arg, struct bread_str id, struct bread_str session_id, struct loop *l);
+	bool (*claim)(void *arg, struct bread_str id, struct bread_str session_id, bool composed,
+		struct loop *l);
 	void (*unclaim)(void *arg, struct bread_str id);
-	void (*up)(void *arg, struct run *r);
-	/* Its last call: the run is freed after it. */
-	void (*on_gone)(void *arg, struct run *r);
+	void (*up)(void *arg, struct tree *t);
+	/* Answers were written for a tree that is at work, perhaps here: then it hears them, and
+	 * on_end is told how it ends or is suspended. */
+	void (*heard)(void *arg, struct bread_str root_id,
+		void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg);
+	/* Its last call: the tree is freed after it. */
+	void (*on_gone)(void *arg, struct tree *t);
 	void *arg;
 };
 
@@ -87,7 +102,7 @@ struct node_ops {
 	void (*launch)(struct node *n);
 	/* Bring the end about soon. Optional: inner nodes wait for their children. */
 	void (*cancel)(struct node *n);
-	/* Takes its data back from the journal. state: 1 started, 2 ended. Optional. */
+	/* Takes its data back from the journal. state: 1 started, 2 ended, 3 answered. Optional. */
 	void (*load)(struct node *n, int state, struct jval data);
 	void (*fini)(struct node *n); /* optional */
 };
@@ -95,15 +110,16 @@ struct node_ops {
 struct node {
 	struct list siblings; /* in the parent's children */
 	struct list children; /* in order of creation */
-	struct list ready;    /* in the run's queue */
+	struct list ready;    /* in the tree's queue */
 	struct list launch;   /* in a transaction's launches */
 	const struct node_ops *ops;
 	struct run *run;
-	struct node *parent;
-	char name[48]; /* its key in the journal: "model.2", "tool.2.0" */
+	struct node *parent; /* of a child run's root: the node that started it */
+	char *name; /* its key in the run's journal: "model.2", "tool.2.0", "0.parallel.1" */
 	enum node_end end;
 	bool begun;             /* its start is in the journal, or need not be */
 	bool busy;              /* an operation of it is running */
+	bool parked;            /* it waits for humans, and for nothing else */
 	struct run_error error; /* of a failed one */
 };
 
@@ -111,54 +127,70 @@ enum run_phase { RUN_STARTING, RUN_GOING, RUN_ENDING, RUN_ENDED };
 
 struct run_tx;
 
+/* Somebody beside its caller who is told a tree's end, on its loop. */
+struct ending {
+	struct list link;
+	void (*tell)(struct ending *e, const struct bread_outcome *o);
+};
+
+/* What is in the store of a run's nodes, in the order of first writing; a node that is made takes
+ * its row. */
+struct journal_row {
+	struct list link;
+	struct bread_node_row row;
+};
+struct journal {
+	struct list rows;
+	struct map by_name; /* -> journal_row */
+};
+
+/* One run of a tree. */
 struct run {
-	struct list link; /* in the instance's list */
+	struct list link; /* in the tree's runs, the root first */
+	struct tree *tree;
 	struct run_env *env;
 	struct loop *loop;
 	struct arena arena;
+	enum bread_run_kind kind;
 	char id[UUID_MAX];
+	struct run *parent;    /* NULL: the root */
+	struct bread_str path; /* JSON array of names, from the root */
+	enum visibility show;  /* what of it is seen */
+	bool muted;            /* it is below one that is not shown: nothing but humans is seen */
 	struct crumb_base base;
 	struct bread_str agent_context, ids_context; /* {"agentId":A}, {"agentId":A,"runId":R} */
-	struct agent_def *def;
-	int64_t epoch;
-	enum run_phase phase;
-	bool cancelled;   /* somebody asked for it */
-	bool cancel_late; /* somebody asked when it was ending: heard if that is a suspension */
+	struct agent_def *def;                       /* of an agent */
+	struct pipeline_def *pipeline;               /* of a pipeline */
+	bool cancelled;                              /* somebody asked for it */
 	bool timed_out;
-	bool lost;    /* another owner has it, or the store failed: nothing is written any more */
-	bool left;    /* it was lost, and goes on elsewhere */
-	bool fresh;   /* it began here: its row is made by the first transaction */
-	bool opening; /* reads and writes that come before its first turn are under way */
-	int calls;    /* callbacks and operations that still hold it */
+	bool ended;       /* its last crumb was decided */
+	uint64_t tx_last; /* the last transaction that borrows from it */
 
-	/* the request */
-	struct bread_str input; /* JSON, compact */
+	struct bread_str input; /* JSON, compact; empty: no value */
 	struct bread_str session_id;
 	struct bread_str options, tags;
-	void (*on_stored)(void *arg); /* NULL: nobody asked, or told already */
-	void (*on_end)(const struct bread_outcome *o, void *arg);
-	void *arg;
 
 	/* the conversation: the session's messages before this run, its own input last */
 	struct bread_message *history;
 	size_t history_count;
-	unsigned stored_turns; /* of this run: their messages are in the session already */
+	int64_t history_before; /* that many of the session's messages are not its own turns; -1:
+				   all */
+	bool history_known;     /* else it is read before the next model call */
+	struct run_error history_fault; /* it could not be read */
+	char input_id[UUID_LEN + 1];    /* of its user message, if that was written here */
+	unsigned stored_turns;          /* of this run: their messages are in the session already */
 
-	/* the tree */
 	struct node *root;
-	struct list queue;
+	struct journal *journal; /* of a run that was read from the store */
 
-	/* the choke point */
+	/* its log */
 	struct sequencer seq;
 	struct topic *topic;
-	struct list out;       /* crumbs and marks that wait for their commit */
-	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
-	struct run_tx *flying; /* on its way; NULL: none */
-	struct node *stalled;  /* stopped reading until a transaction is done; NULL: none */
-	uint64_t tx_made, tx_done;
-	int64_t stored;    /* the last number that is committed */
-	struct list dirty; /* in the loop's list of runs to settle at the end of the turn */
-	struct timer window_timer, deadline;
+	struct list windows; /* in the tree's list of runs with open windows */
+	int64_t stored;      /* the last number that is committed */
+	struct timer deadline;
+
+	struct loop_state *loop_state; /* of the loop that it runs; NULL: none was ever begun */
 
 	/* the end */
 	enum bread_run_status status;
@@ -169,11 +201,58 @@ struct run {
 	struct buf files_json;
 	int64_t started_wall, started_mono;
 	struct bread_usage usage;
-	unsigned store_tries;
-	struct timer again;
+	int64_t steps; /* model calls */
 };
 
-#define RUN_BACKLOG (1024 * 1024) /* uncommitted bytes at which a run stops reading its model */
+/* A root with all that hangs on it. */
+struct tree {
+	struct run_env *env;
+	struct loop *loop;
+	struct run *root;
+	struct list runs;  /* that are in memory */
+	struct list ended; /* runs whose end is on its way into the store */
+	bool composed;     /* it may have more than one: its crumbs have numbers of the tree, too */
+	int64_t epoch;
+	enum run_phase phase;
+	bool cancel_late; /* somebody asked when it was ending: heard if that is a suspension */
+	bool lost;      /* another owner has it, or the store failed: nothing is written any more */
+	bool left;      /* it was lost, and goes on elsewhere */
+	bool fresh;     /* it began here: its row is made by the first transaction */
+	bool held_back; /* something is not begun because the process drains */
+	bool opening;   /* reads and writes that come before its first turn are under way */
+	int calls;      /* callbacks and operations that still hold it */
+
+	/* the request */
+	void (*on_stored)(void *arg); /* NULL: nobody asked, or told already */
+	void (*on_end)(const struct bread_outcome *o, void *arg);
+	void *arg;
+	struct list endings;
+
+	struct list queue;  /* of ready nodes */
+	struct list loaded; /* runs of the store whose parent's node is yet to be made */
+
+	/* the choke point */
+	struct topic *topic;                                 /* of a composed one */
+	int64_t seq;                                         /* the last number of the tree */
+	char last_agent_id[UUID_MAX], last_run_id[UUID_MAX]; /* of a composed one's last crumb */
+	int64_t stored;                                      /* the last one that is committed */
+	struct list out;     /* crumbs and marks that wait for their commit */
+	struct list windows; /* runs that have one open: they close together */
+	struct timer window_timer;
+	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
+	struct run_tx *flying; /* on its way; NULL: none */
+	struct node *stalled;  /* stopped reading until a transaction is done; NULL: none */
+	uint64_t tx_made, tx_done;
+	struct list dirty; /* in the loop's list of trees to settle at the end of the turn */
+	unsigned store_tries;
+	struct timer again;
+	struct hearing *hearing; /* answers are being read; NULL: none */
+
+	/* budgets of the whole tree (contract C14) */
+	int64_t steps, tokens;
+};
+
+#define RUN_BACKLOG (1024 * 1024) /* uncommitted bytes at which a tree stops reading its models */
 
 /* What starts one. Strings are copied. */
 struct run_start {
@@ -185,29 +264,40 @@ struct run_start {
 	void *arg;
 };
 
-/* Begins a run on this loop: writes its first rows, then drives it. */
-struct run *brd_run_new(
-	struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *s);
+/* Begins a run on this loop: writes its first rows, then drives it. One of def and pipeline; a
+ * reference of it is taken. */
+struct tree *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def,
+	struct pipeline_def *pipeline, const struct run_start *s);
 
 /* An answer to a run that waits. Strings are copied. */
 struct run_resume {
 	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
-	/* Once: r goes on and its crumbs come after that number; or err says why not
-	 * (CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED). */
-	void (*on_claimed)(void *arg, struct run *r, int64_t after, const struct bread_err *err);
-	void (*on_end)(const struct bread_outcome *o, void *arg);
+	bool expired; /* nobody answered in time: response is the fallback */
+	/* Once: the answer is on record, and the tree of that root goes on after that number (of
+	 * the tree, or of the run itself if it is a lone one); or err says why not:
+	 * CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED, ANSWER_INVALID … */
+	void (*on_claimed)(
+		void *arg, struct bread_str root_id, int64_t after, const struct bread_err *err);
+	void (*on_end)(const struct bread_outcome *o, void *arg); /* the tree's; NULL: not wanted */
 	void *arg;
 };
 void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume *in);
 
-/* Takes up a run of the store whose owner is dead (contract C11). done is called once, when it goes
- * on (or another owner was first: r NULL). */
+/* Takes up a tree of the store whose owner is dead, or that has answers nobody has heard (contract
+ * C11). row: its root's. done is called once, when it goes on (or another owner was first: NULL).
+ */
 void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
-	void (*done)(void *arg, struct run *r), void *arg);
-/* The same for a suspended run that was cancelled: it is taken up to end. */
+	void (*done)(void *arg, struct tree *t), void *arg);
+/* The same for a suspended one, of which a run was cancelled: it is taken up to end that. */
 void brd_run_end_suspended(struct run_env *env, struct loop *l, const struct bread_run_row *row,
-	void (*done)(void *arg, struct run *r), void *arg);
-void brd_run_cancel(struct run *r); /* on its loop */
+	struct bread_str run_id, void (*done)(void *arg, struct tree *t), void *arg);
+
+/* On its loop, all of these. */
+void brd_tree_cancel(struct tree *t);
+/* One run of it, with what is below; false: it is not there, or has ended. */
+bool brd_tree_cancel_run(struct tree *t, struct bread_str run_id);
+/* Answers were written for it: they are read, and it goes on. */
+void brd_tree_hear(struct tree *t);
 /* Stops it where it stands, for another owner: nothing more is written. For a drain, and for the
  * process's end. */
-void brd_run_leave(struct run *r);
+void brd_tree_leave(struct tree *t);

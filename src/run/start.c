@@ -8,94 +8,151 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "run/internal.h"
+#include "run/loop_state.h"
 
 struct starting { /* what is needed until the first transaction */
-	struct run *run;
+	struct tree *tree;
 	struct bread_str session_tags;
 	struct bread_read read, checkpoints;
 };
 
-struct run *brd_run_make(struct run_env *env, struct loop *l, struct agent_def *def,
-	struct bread_str id, struct bread_str session_id)
+static void describe(struct run *r)
+{
+	struct bread_str id = r->base.agent_id;
+
+	r->agent_context = brd_arena_printf(&r->arena, "{\"agentId\":\"%.*s\"}", BRD_ARG(id));
+	r->ids_context = brd_arena_printf(
+		&r->arena, "{\"agentId\":\"%.*s\",\"runId\":\"%s\"}", BRD_ARG(id), r->id);
+}
+
+struct run *brd_run_make(struct tree *t, struct run *parent, struct agent_def *def,
+	struct pipeline_def *pipeline, struct bread_str id, struct bread_str session_id)
 {
 	struct run *r = brd_alloc(sizeof(*r));
 
-	r->env = env;
-	r->loop = l;
-	r->def = brd_agent_def_ref(def);
-	r->calls = 1; /* its own, until it has ended */
+	r->tree = t;
+	r->env = t->env;
+	r->loop = t->loop;
+	r->parent = parent;
 	snprintf(r->id, sizeof(r->id), "%.*s", BRD_ARG(id));
-	r->session_id = brd_arena_copy(&r->arena, session_id);
-	brd_crumb_base_init(&r->base, brd_str(def->id), brd_str(r->id), r->session_id, &r->arena);
-	r->agent_context = brd_arena_printf(&r->arena, "{\"agentId\":\"%s\"}", def->id);
-	r->ids_context = brd_arena_printf(
-		&r->arena, "{\"agentId\":\"%s\",\"runId\":\"%s\"}", def->id, r->id);
-	brd_list_init(&r->queue);
-	brd_list_init(&r->out);
+	if (pipeline) {
+		r->kind = BREAD_RUN_PIPELINE;
+		r->pipeline = brd_pipeline_def_ref(pipeline);
+		brd_crumb_base_pipeline(&r->base, brd_str(pipeline->id), brd_str(r->id), &r->arena);
+	} else {
+		r->def = brd_agent_def_ref(def);
+		r->session_id = brd_arena_copy(&r->arena, session_id);
+		brd_crumb_base_init(
+			&r->base, brd_str(def->id), brd_str(r->id), r->session_id, &r->arena);
+	}
+	describe(r);
+	if (def && def->skill)
+		r->options = brd_arena_printf(&r->arena, "{\"skill\":\"%s\"}", def->skill->id);
+	r->history_before = -1;
 	brd_buf_init(&r->text, BUF_NO_LIMIT);
 	brd_buf_init(&r->files_json, BUF_NO_LIMIT);
 	brd_seq_init(&r->seq, 0);
-	r->topic = brd_topic_get(env->hub, r->base.run_id);
+	r->topic = brd_topic_get(t->env->hub, r->base.run_id, false);
 	r->started_wall = brd_clock_wall();
 	r->started_mono = brd_clock_mono();
+	if (!parent)
+		brd_tree_plant(t, r);
 	return r;
 }
 
-static void on_deadline(struct timer *t)
+void brd_run_free(struct run *r)
 {
-	struct run *r = brd_list_of(t, struct run, deadline);
-
-	if (r->phase >= RUN_ENDING)
-		return;
-	r->timed_out = true;
-	brd_run_cancel(r);
+	brd_list_remove(&r->link);
+	brd_list_remove(&r->windows);
+	brd_seq_fini(&r->seq);
+	brd_topic_unref(r->topic);
+	brd_agent_def_unref(r->def);
+	brd_pipeline_def_unref(r->pipeline);
+	brd_loop_state_free(r->loop_state);
+	if (r->journal)
+		brd_map_fini(&r->journal->by_name);
+	brd_buf_fini(&r->text);
+	brd_buf_fini(&r->files_json);
+	brd_buf_fini(&r->output_json);
+	brd_timer_stop(&r->deadline);
+	brd_arena_fini(&r->arena);
+	free(r);
 }
 
-void brd_run_go(struct run *r, int64_t spent_ms)
+static void on_deadline(struct timer *timer)
 {
-	int64_t longest = r->def->max_ms ? r->def->max_ms : r->env->run_ms;
+	struct run *r = brd_list_of(timer, struct run, deadline);
 
-	r->phase = RUN_GOING;
-	if (longest)
-		brd_timer_start(&r->deadline, r->loop, longest > spent_ms ? longest - spent_ms : 1,
-			on_deadline);
-	if (!r->root)
-		brd_node_root(r, &brd_agent_node, "agent");
+	if (r->ended || r->tree->phase >= RUN_ENDING)
+		return;
+	r->timed_out = true;
+	brd_tree_cancel_run(r->tree, r->base.run_id);
+}
+
+/* A child has the time of its own definition alone: the root's holds for all. */
+static int64_t longest(const struct run *r)
+{
+	if (r->def && r->def->max_ms)
+		return r->def->max_ms;
+	return r->parent ? 0 : r->env->run_ms;
+}
+
+void brd_run_go(struct run *r, struct node *at, int64_t spent_ms)
+{
+	int64_t most = longest(r);
+
+	if (!r->parent)
+		r->tree->phase = RUN_GOING;
+	if (most)
+		brd_timer_start(
+			&r->deadline, r->loop, most > spent_ms ? most - spent_ms : 1, on_deadline);
+	if (!r->root && r->pipeline)
+		brd_node_root(r, at, &brd_pipeline_node, "pipeline");
+	else if (!r->root)
+		brd_node_root(r, at, &brd_agent_node, "agent");
 	brd_node_wake(r->root);
-	if (r->cancelled) {
+	if (r->cancelled && !r->parent) {
 		r->cancelled = false;
-		brd_run_cancel(r);
+		brd_tree_cancel(r->tree);
 	}
 }
 
-void brd_run_refuse(struct run *r, const char *code, const char *message, const char *context)
+void brd_tree_refuse(struct tree *t, const char *code, const char *message, const char *context)
 {
+	struct run *r = t->root;
+
 	r->error.code = brd_arena_copy(&r->arena, brd_str(code));
 	r->error.message = brd_arena_copy(&r->arena, brd_str(message));
 	r->error.context = brd_arena_copy(&r->arena, brd_str(context));
 	r->status = BREAD_RUN_FAILED;
-	r->phase = RUN_ENDING;
-	brd_run_dirty(r);
+	t->phase = RUN_ENDING;
+	brd_tree_dirty(t);
 }
 
-void brd_run_opened(struct run *r)
+void brd_tree_opened(struct tree *t)
 {
-	r->opening = false;
-	brd_run_dirty(r);
+	t->opening = false;
+	brd_tree_dirty(t);
 }
 
-void brd_run_stored(struct run *r)
+void brd_tree_stored(struct tree *t)
 {
-	void (*tell)(void *arg) = r->on_stored;
+	void (*tell)(void *arg) = t->on_stored;
 
-	r->on_stored = NULL;
+	t->on_stored = NULL;
 	if (tell)
-		tell(r->arg);
+		tell(t->arg);
+}
+
+static struct bread_str definition_hash(const struct run *r)
+{
+	return brd_str(r->pipeline ? r->pipeline->hash : r->def->hash);
 }
 
 void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread_run_status status,
 	struct bread_rec recs[RUN_ROWS])
 {
+	const struct tree *t = r->tree;
 	int64_t now = brd_clock_wall();
 
 	memset(recs, 0, RUN_ROWS * sizeof(*recs));
@@ -105,18 +162,22 @@ void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread
 		.updated_at = now,
 		.tags = session_tags.n ? session_tags : BRD_STR("{}") };
 	recs[1].kind = BREAD_REC_DEFINITION;
-	recs[1].key = brd_str(r->def->hash);
-	recs[1].value = r->def->json;
+	recs[1].key = definition_hash(r);
+	recs[1].value = r->pipeline ? r->pipeline->json : r->def->json;
 	recs[2].kind = BREAD_REC_RUN;
 	recs[2].run = (struct bread_run_row){
 		.id = r->base.run_id,
-		.root_id = r->base.run_id,
+		.root_id = t->root->base.run_id,
+		.parent_id = r->parent ? r->parent->base.run_id : (struct bread_str){ 0 },
+		.path = r->parent ? r->path : (struct bread_str){ 0 },
+		.kind = r->kind,
+		.composed = !r->parent && t->composed,
 		.agent_id = r->base.agent_id,
 		.session_id = r->session_id,
 		.status = status,
 		.owner = r->env->owner,
-		.epoch = r->epoch,
-		.definition = brd_str(r->def->hash),
+		.epoch = t->epoch,
+		.definition = definition_hash(r),
 		.input = r->input,
 		.options = r->options,
 		.tags = r->tags,
@@ -125,16 +186,24 @@ void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread
 	};
 }
 
+void brd_run_add_rows(struct run *r, struct bread_str session_tags)
+{
+	struct bread_rec recs[RUN_ROWS];
+
+	brd_run_rows(r, session_tags, BREAD_RUN_RUNNING, recs);
+	for (size_t i = r->pipeline ? 1 : 0; i < RUN_ROWS; i++)
+		*brd_tx_add(r, recs[i].kind) = recs[i];
+}
+
 static void add_user_message(struct run *r)
 {
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_MESSAGE);
 	struct buf b;
-	char id[UUID_LEN + 1];
 
-	brd_uuid7(id);
+	brd_uuid7(r->input_id);
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	brd_history_input(&b, r->input);
-	rec->message = (struct bread_message_row){ .id = brd_tx_copy(r, brd_str(id)),
+	rec->message = (struct bread_message_row){ .id = brd_str(r->input_id),
 		.session_id = r->session_id,
 		.role = BRD_STR("user"),
 		.content = brd_tx_copy(r, brd_buf_str(&b)),
@@ -148,55 +217,58 @@ static void announce(struct run *r)
 
 	brd_choke_begin(r, &d, CRUMB_RUN_START);
 	brd_jw_kraw(&d.w, "input", r->input);
+	if (r->def && r->def->skill)
+		brd_jw_kstr(&d.w, "skill", brd_str(r->def->skill->id));
 	brd_choke_emit(r, &d);
 }
 
-void brd_run_begin(struct run *r)
+void brd_run_begin(struct run *r, struct node *at)
 {
-	brd_history_own_input(r);
-	add_user_message(r);
+	if (r->def) {
+		if (r->history_known)
+			brd_history_own_input(r);
+		add_user_message(r);
+	}
 	announce(r);
-	brd_run_go(r, 0);
+	brd_run_go(r, at, 0);
 }
 
 static void begin(struct starting *s)
 {
-	struct run *r = s->run;
-	struct bread_rec recs[RUN_ROWS];
+	struct run *r = s->tree->root;
 
-	brd_run_rows(r, s->session_tags, BREAD_RUN_RUNNING, recs);
-	for (size_t i = 0; i < RUN_ROWS; i++)
-		*brd_tx_add(r, recs[i].kind) = recs[i];
-	brd_run_begin(r);
+	brd_run_add_rows(r, s->session_tags);
+	r->history_known = true;
+	brd_run_begin(r, NULL);
 }
 
 static void done(struct starting *s)
 {
-	struct run *r = s->run;
+	struct tree *t = s->tree;
 
 	bread_read_fini(&s->read);
 	bread_read_fini(&s->checkpoints);
 	free(s);
-	brd_run_opened(r);
+	brd_tree_opened(t);
 }
 
 static void ask(struct starting *s, struct bread_read *read, enum bread_read_kind kind,
 	struct bread_str key, void (*on_end)(struct bread_op *op))
 {
-	struct run *r = s->run;
+	struct tree *t = s->tree;
 
 	brd_read_again(read, kind, key);
-	bread_op_init(&read->op, r->loop, on_end, s);
-	brd_store_read(r->env->store, read);
+	bread_op_init(&read->op, t->loop, on_end, s);
+	brd_store_read(t->env->store, read);
 }
 
 /* true: the run does not begin, because it was left meanwhile or the store gave no answer. */
 static bool stopped(struct starting *s, const struct bread_op *op)
 {
-	if (!s->run->lost && op->code == BREAD_OK)
+	if (!s->tree->lost && op->code == BREAD_OK)
 		return false;
-	if (!s->run->lost)
-		brd_run_refuse(s->run, "STORE_FAILED", op->err.text, "");
+	if (!s->tree->lost)
+		brd_tree_refuse(s->tree, "STORE_FAILED", op->err.text, "");
 	done(s);
 	return true;
 }
@@ -208,8 +280,8 @@ static void on_messages(struct bread_op *op)
 
 	if (stopped(s, op))
 		return;
-	if (brd_history_load(s->run, &s->read, &err))
-		brd_run_refuse(s->run, "INTERNAL_ERROR", err.text, "");
+	if (brd_history_load(s->tree->root, &s->read, &err))
+		brd_tree_refuse(s->tree, "INTERNAL_ERROR", err.text, "");
 	else
 		begin(s);
 	done(s);
@@ -218,7 +290,7 @@ static void on_messages(struct bread_op *op)
 /* With whom the session is busy; a run that waits for a human is named with its question. */
 static void refuse_busy(struct starting *s)
 {
-	struct run *r = s->run;
+	struct run *r = s->tree->root;
 	const struct bread_run_row *with = s->read.runs;
 	char text[600], context[600];
 	int n;
@@ -239,7 +311,7 @@ static void refuse_busy(struct starting *s)
 			BRD_ARG(r->session_id), BRD_ARG(with->id));
 		snprintf(context + n, sizeof(context) - (size_t)n, "}");
 	}
-	brd_run_refuse(r, "SESSION_BUSY", text, context);
+	brd_tree_refuse(s->tree, "SESSION_BUSY", text, context);
 }
 
 static void on_checkpoints(struct bread_op *op)
@@ -259,7 +331,7 @@ static void on_active(struct bread_op *op)
 	if (stopped(s, op))
 		return;
 	if (s->read.count == 0) {
-		ask(s, &s->read, BREAD_READ_MESSAGES, s->run->session_id, on_messages);
+		ask(s, &s->read, BREAD_READ_MESSAGES, s->tree->root->session_id, on_messages);
 	} else if (s->read.runs->status == BREAD_RUN_SUSPENDED) {
 		ask(s, &s->checkpoints, BREAD_READ_CHECKPOINTS, s->read.runs->id, on_checkpoints);
 	} else {
@@ -290,36 +362,43 @@ static struct bread_str compact_object(struct arena *a, struct bread_str json)
 	return text.n && text.p[0] == '{' ? text : (struct bread_str){ 0 };
 }
 
-struct run *brd_run_new(
-	struct run_env *env, struct loop *l, struct agent_def *def, const struct run_start *in)
+/* Reads what must be known of an old session; a new one is known to be empty. */
+static void open_session(struct tree *t, struct bread_str tags, bool new_session)
 {
-	struct run *r = brd_run_make(env, l, def, in->run_id, in->session_id);
-	struct starting *s;
+	struct starting *s = brd_alloc(sizeof(*s));
 
-	r->fresh = true;
-	r->epoch = 1;
-	r->input = brd_arena_copy(&r->arena, in->input);
-	r->options = brd_arena_copy(&r->arena, in->options);
-	r->tags = compact_object(&r->arena, in->tags);
-	r->on_stored = in->on_stored;
-	r->on_end = in->on_end;
-	r->arg = in->arg;
-	r->opening = true;
-	brd_topic_begin(r->topic, 0);
-	atomic_fetch_add_explicit(&env->counts->started, 1, memory_order_relaxed);
-	if (!in->new_session && in->if_busy != BREAD_BUSY_REJECT) {
-		brd_run_queue(r, compact_object(&r->arena, in->session_tags),
-			in->if_busy == BREAD_BUSY_INTERRUPT);
-		return r;
-	}
-	s = brd_alloc(sizeof(*s));
-	s->run = r;
-	s->session_tags = compact_object(&r->arena, in->session_tags);
-	if (in->new_session) {
+	s->tree = t;
+	s->session_tags = tags;
+	if (new_session) {
 		begin(s);
 		done(s);
 	} else {
-		ask(s, &s->read, BREAD_READ_ACTIVE, r->session_id, on_active);
+		ask(s, &s->read, BREAD_READ_ACTIVE, t->root->session_id, on_active);
 	}
-	return r;
+}
+
+struct tree *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *def,
+	struct pipeline_def *pipeline, const struct run_start *in)
+{
+	struct tree *t = brd_tree_new(env, l);
+	struct run *r = brd_run_make(t, NULL, def, pipeline, in->run_id, in->session_id);
+	struct bread_str tags = compact_object(&r->arena, in->session_tags);
+
+	t->fresh = true;
+	t->epoch = 1;
+	t->on_stored = in->on_stored;
+	t->on_end = in->on_end;
+	t->arg = in->arg;
+	t->opening = true;
+	r->input = brd_arena_copy(&r->arena, in->input);
+	if (in->options.n)
+		r->options = brd_arena_copy(&r->arena, in->options);
+	r->tags = compact_object(&r->arena, in->tags);
+	brd_tree_go_live(t, 0);
+	atomic_fetch_add_explicit(&env->counts->started, 1, memory_order_relaxed);
+	if (!in->new_session && in->if_busy != BREAD_BUSY_REJECT)
+		brd_run_queue(r, tags, in->if_busy == BREAD_BUSY_INTERRUPT);
+	else
+		open_session(t, tags, in->new_session || pipeline);
+	return t;
 }

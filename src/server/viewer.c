@@ -248,7 +248,8 @@ void bread_reply_stream(struct bread_request *req, const struct bread_stream_spe
 		.text = spec->offset_text,
 		.reasoning = spec->offset_reasoning,
 		.own = spec->own,
-		.until_idle = spec->until_idle };
+		.until_idle = spec->until_idle,
+		.tree = spec->tree };
 
 	if (!brd_id_ok(spec->run_id)) {
 		reply_unknown(req);

@@ -37,8 +37,9 @@ void brd_hub_free(struct hub *h)
 {
 	if (!h)
 		return;
-	brd_assert(h->topics.count == 0);
+	brd_assert(h->topics.count == 0 && h->trees.count == 0);
 	brd_map_fini(&h->topics);
+	brd_map_fini(&h->trees);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -48,19 +49,25 @@ size_t brd_hub_topics(struct hub *h)
 	size_t n;
 
 	pthread_mutex_lock(&h->lock);
-	n = h->topics.count;
+	n = h->topics.count + h->trees.count;
 	pthread_mutex_unlock(&h->lock);
 	return n;
 }
 
 /* ---- topics ---- */
 
-static struct topic *topic_new(struct hub *h, struct bread_str run_id)
+static struct map *topics_of(struct hub *h, bool tree)
+{
+	return tree ? &h->trees : &h->topics;
+}
+
+static struct topic *topic_new(struct hub *h, struct bread_str run_id, bool tree)
 {
 	struct topic *t = brd_alloc(sizeof(*t));
 
 	t->hub = h;
 	t->run_id = (struct bread_str){ brd_strndup(run_id), run_id.n };
+	t->tree = tree;
 	pthread_mutex_init(&t->lock, NULL);
 	brd_list_init(&t->rings);
 	brd_list_init(&t->readers);
@@ -89,27 +96,27 @@ static void topic_free(struct topic *t)
 	free(t);
 }
 
-struct topic *brd_topic_get(struct hub *h, struct bread_str run_id)
+struct topic *brd_topic_get(struct hub *h, struct bread_str run_id, bool tree)
 {
 	struct topic *t;
 
 	pthread_mutex_lock(&h->lock);
-	t = brd_map_get(&h->topics, run_id);
+	t = brd_map_get(topics_of(h, tree), run_id);
 	if (!t) {
-		t = topic_new(h, run_id);
-		brd_map_put(&h->topics, t->run_id, t);
+		t = topic_new(h, run_id, tree);
+		brd_map_put(topics_of(h, tree), t->run_id, t);
 	}
 	t->refs++;
 	pthread_mutex_unlock(&h->lock);
 	return t;
 }
 
-struct topic *brd_topic_peek(struct hub *h, struct bread_str run_id)
+struct topic *brd_topic_peek(struct hub *h, struct bread_str run_id, bool tree)
 {
 	struct topic *t;
 
 	pthread_mutex_lock(&h->lock);
-	t = brd_map_get(&h->topics, run_id);
+	t = brd_map_get(topics_of(h, tree), run_id);
 	if (t)
 		t->refs++;
 	pthread_mutex_unlock(&h->lock);
@@ -135,7 +142,7 @@ void brd_topic_unref(struct topic *t)
 	pthread_mutex_lock(&h->lock);
 	last = --t->refs == 0;
 	if (last)
-		brd_map_del(&h->topics, t->run_id);
+		brd_map_del(topics_of(h, t->tree), t->run_id);
 	pthread_mutex_unlock(&h->lock);
 	if (last)
 		topic_free(t);
@@ -173,14 +180,14 @@ static void remember(struct topic *t, struct crumb *c)
 	t->since[t->since_count++] = brd_crumb_ref(c);
 }
 
-void brd_topic_publish(struct topic *t, struct crumb *c)
+void brd_topic_publish(struct topic *t, struct crumb *c, int64_t seq)
 {
 	pthread_mutex_lock(&t->lock);
 	brd_assert(t->state == TOPIC_LIVE);
 	brd_list_each(it, &t->rings)
 		brd_ring_crumb(t, brd_list_of(it, struct ring, link), c);
 	if (c->flags & BREAD_CRUMB_DURABLE)
-		mark(t, c->seq);
+		mark(t, seq);
 	else
 		remember(t, c);
 	brd_readers_wake(t, c->json.n);

@@ -41,21 +41,22 @@ size_t brd_hub_max_event(const struct hub *h);
 void brd_hub_free(struct hub *h); /* no topic is held by now */
 size_t brd_hub_topics(struct hub *h);
 
-/* The run's topic, made when there is none; a reference. peek: NULL when there is none. */
-struct topic *brd_topic_get(struct hub *h, struct bread_str run_id);
-struct topic *brd_topic_peek(struct hub *h, struct bread_str run_id);
+/* The run's topic, made when there is none; a reference. peek: NULL when there is none. tree: not
+ * the run's own, but that of the tree whose root it is. */
+struct topic *brd_topic_get(struct hub *h, struct bread_str run_id, bool tree);
+struct topic *brd_topic_peek(struct hub *h, struct bread_str run_id, bool tree);
 struct topic *brd_topic_ref(struct topic *t);
 void brd_topic_unref(struct topic *t); /* the last one removes it from the hub */
 
 /* The publisher's side. begin: the log stands at head and the run goes on from
  * there; marks beyond head that were made before are void, and viewers who stand
- * there read the log after head again. publish: one crumb, in order; a durable one is a mark too.
- * mark: a window was closed and its aggregate has this number. end: nothing more comes from here
- * for now (the run ended, was suspended, or goes to another owner); terminal: it ended for good;
- * failure: what its own caller is told beside the crumbs (NULL: nothing). A topic can begin again
- * after end (a resume). */
+ * there read the log after head again. publish: one crumb, in order, whose number here is seq; a
+ * durable one is a mark too. mark: a window was closed and its aggregate has this number. end:
+ * nothing more comes from here for now (the run ended, was suspended, or goes to another owner);
+ * terminal: it ended for good; failure: what its own caller is told beside the crumbs (NULL:
+ * nothing). A topic can begin again after end (a resume). */
 void brd_topic_begin(struct topic *t, int64_t head);
-void brd_topic_publish(struct topic *t, struct crumb *c);
+void brd_topic_publish(struct topic *t, struct crumb *c, int64_t seq);
 void brd_topic_mark(struct topic *t, int64_t seq);
 void brd_topic_end(struct topic *t, bool terminal, const struct bread_failure *failure);
 

@@ -68,6 +68,7 @@ enum topic_state {
 struct topic {
 	struct hub *hub;
 	struct bread_str run_id;
+	bool tree;     /* of a tree, not of its root alone */
 	unsigned refs; /* hub's lock */
 
 	pthread_mutex_t lock; /* all below */
@@ -86,7 +87,7 @@ struct hub {
 	size_t ring_keep, max_event;
 	bool filtering;
 	pthread_mutex_t lock;
-	struct map topics;
+	struct map topics, trees;
 };
 
 /* ring.c; the topic's lock is held */

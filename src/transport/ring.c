@@ -173,7 +173,11 @@ static void frame(
 
 	if ((c->flags & BREAD_CRUMB_FILTERED) && !(r->flags & CURSOR_ALL))
 		return;
+	if (t->tree && (c->flags & BREAD_CRUMB_FRAME) && !r->framing->tree)
+		return;
 	brd_crumb_view(c, &v);
+	if (!t->tree)
+		v.run_id = t->run_id; /* a step's crumbs name the step */
 	if (v.json.n <= t->hub->max_event || (r->flags & CURSOR_FULL)) {
 		r->framing->crumb(s, &v, (r->flags & CURSOR_EXACT) != 0);
 		return;

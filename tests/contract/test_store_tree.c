@@ -272,6 +272,9 @@ static void wake_is_counted_until_the_run_is_taken(void **state)
 	assert_int_equal(rec.affected, 1);
 	commit1(w, rec);
 	assert_int_equal(wake_of(w, "r"), 2);
+	commit1(w, (struct bread_rec){ .kind = BREAD_REC_RUN_HEARD, .run.id = BRD_STR("r") });
+	assert_int_equal(wake_of(w, "r"), 0);
+	commit1(w, rec);
 	assert_int_equal(fenced1(w, "r", 1, kit_take("r", "you")), BREAD_OK);
 	assert_int_equal(wake_of(w, "r"), 0);
 	commit1(w, kit_status("r", BREAD_RUN_COMPLETED));

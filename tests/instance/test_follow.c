@@ -261,7 +261,7 @@ static void nobody_knows_it(void **state)
 
 static void a_mark_ahead_of_its_commit_is_waited_for(void **state)
 {
-	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"));
+	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"), false);
 	struct eye e;
 
 	add_run(BREAD_RUN_RUNNING);
@@ -286,7 +286,7 @@ static void a_caller_waits_for_the_first_crumb(void **state)
 {
 	struct follow_spec spec = { .framing = &frames, .own = true, .until_idle = true };
 	struct bread_failure failure = { .code = BRD_STR("STORE_FAILED") };
-	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"));
+	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"), false);
 	struct eye e;
 
 	open_spec(&e, &spec);
@@ -326,7 +326,7 @@ static void publish_delta(struct topic *t, const struct crumb_base *base, uint32
 	struct crumb *c = brd_crumb_delta(CRUMB_TEXT_DELTA, base, 1, BRD_STR("ab"), 1);
 
 	c->offset = offset;
-	brd_topic_publish(t, c);
+	brd_topic_publish(t, c, c->seq);
 	brd_crumb_unref(c);
 }
 
@@ -335,7 +335,7 @@ static void what_was_passed_over_is_not_cut_once_more(void **state)
 	struct follow_spec spec = {
 		.framing = &wholes, .flags = CURSOR_EXACT, .after = 1, .text = 2
 	};
-	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"));
+	struct topic *t = brd_topic_get(brd_instance_hub(b), BRD_STR("r"), false);
 	struct arena arena = { 0 };
 	struct crumb_base base;
 	struct eye e;

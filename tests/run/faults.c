@@ -141,7 +141,7 @@ struct bread *play_instance(struct play *p)
 				 NULL, &err),
 		0);
 	d = brd_registry_agent(b, BRD_STR("a"));
-	d->tools[d->tool_count - 1].idempotent = p->idempotent;
+	brd_agent_def_tool(d, BRD_STR("tool_add"))->idempotent = p->idempotent;
 	brd_agent_def_unref(d);
 	if (bread_start(b, &err))
 		fail_msg("%s: %s", err.where, err.text);

@@ -34,7 +34,7 @@ static int setup(void **state)
 	brd_clock_freeze(1000);
 	assert_int_equal(brd_loop_new(&loop, NULL), 0);
 	hub = brd_hub_new(0);
-	topic = brd_topic_get(hub, BRD_STR("r"));
+	topic = brd_topic_get(hub, BRD_STR("r"), false);
 	brd_crumb_base_init(&base, BRD_STR("a"), BRD_STR("r"), BRD_STR("s"), &arena);
 	return 0;
 }
@@ -51,7 +51,7 @@ static int teardown(void **state)
 
 static void publish(struct crumb *c)
 {
-	brd_topic_publish(topic, c);
+	brd_topic_publish(topic, c, c->seq);
 	brd_crumb_unref(c);
 }
 
@@ -429,13 +429,13 @@ static void cursors_may_close_in_their_callback(void **state)
 
 static void a_topic_goes_with_its_last_reference(void **state)
 {
-	struct topic *t = brd_topic_get(hub, BRD_STR("other"));
+	struct topic *t = brd_topic_get(hub, BRD_STR("other"), false);
 
 	assert_int_equal(brd_hub_topics(hub), 2);
-	assert_ptr_equal(brd_topic_peek(hub, BRD_STR("other")), t);
+	assert_ptr_equal(brd_topic_peek(hub, BRD_STR("other"), false), t);
 	brd_topic_unref(t);
 	brd_topic_unref(t);
-	assert_null(brd_topic_peek(hub, BRD_STR("other")));
+	assert_null(brd_topic_peek(hub, BRD_STR("other"), false));
 	assert_int_equal(brd_hub_topics(hub), 1);
 }
 

@@ -121,7 +121,7 @@ static void publish_all(void)
 
 		brd_crumb_begin(&d, CRUMB_TOOL_CALL, &base, 1);
 		c = brd_crumb_seal(&d, seq);
-		brd_topic_publish(topic, c);
+		brd_topic_publish(topic, c, c->seq);
 		brd_crumb_unref(c);
 	}
 	brd_topic_end(topic, true, NULL);
@@ -132,7 +132,7 @@ static void every_viewer_sees_everything_once(void **state)
 	struct worker workers[LOOPS];
 
 	hub = brd_hub_new(0);
-	topic = brd_topic_get(hub, BRD_STR("r"));
+	topic = brd_topic_get(hub, BRD_STR("r"), false);
 	brd_crumb_base_init(&base, BRD_STR("a"), BRD_STR("r"), BRD_STR("s"), &arena);
 	for (int i = 0; i < LOOPS; i++) {
 		assert_int_equal(brd_loop_new(&workers[i].loop, NULL), 0);

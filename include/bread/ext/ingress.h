@@ -79,6 +79,9 @@ struct bread_stream_spec {
 	int exact;
 	int full;       /* no previews: whole crumbs, however large (contract C8) */
 	int until_idle; /* end when the run suspends */
+	/* the whole tree of that root, after and ids of a framing with `tree` in the tree's numbers
+	 */
+	int tree;
 };
 
 /* Streams a run until it ends (contract C2, C3, C7, C9). Answers 404 RUN_NOT_FOUND

@@ -175,6 +175,7 @@ enum bread_rec_kind {
 	/* run.id: wake grows by one while it has not ended; affected: 1 if it was. Needs no fence.
 	 */
 	BREAD_REC_RUN_WAKE,
+	BREAD_REC_RUN_HEARD,  /* run.id: wake := 0, while it has not ended */
 	BREAD_REC_NODE,       /* node: added, or its state and data replaced */
 	BREAD_REC_CRUMB,      /* crumb: BREAD_E_CONFLICT when (run_id, seq) is taken */
 	BREAD_REC_DEFINITION, /* key: hash, value: JSON; nothing when it is there */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers to runs that wait, and pipelines (docs/http-api.md). The answer is the
+/* Answers to runs that wait (docs/http-api.md). The answer is the
  * stream of what the run does from there on. */
 #include <stdlib.h>
 #include "ingress/bread/internal.h"
@@ -14,7 +14,12 @@ static void on_claimed(
 {
 	struct resume_answer *a = arg;
 	struct bread_stream_spec spec = {
-		.framing = a->framing, .run_id = run_id, .after = after, .own = 1, .until_idle = 1
+		.framing = a->framing,
+		.run_id = run_id,
+		.after = after,
+		.own = 1,
+		.until_idle = 1,
+		.tree = 1,
 	};
 
 	if (err)
@@ -56,26 +61,7 @@ static void resume(struct bread_request *req, void *arg)
 	bread_json_free(body);
 }
 
-static void pipeline(struct bread_request *req, void *arg)
-{
-	struct bread_json *body;
-	const struct bread_framing *f = brd_ingress_framing(req, arg);
-	struct bread_err err = { 0 };
-
-	if (!brd_ingress_body(req, &body))
-		return;
-	if (!refuse_null(req, f, body)) {
-		if (bread_run_pipeline(
-			    bread_request_instance(req), bread_request_param(req, "id"), &err))
-			brd_ingress_refuse(req, f, &err);
-		else
-			bread_reply(req, 200, f->content_type, LIT(""), LIT(""));
-	}
-	bread_json_free(body);
-}
-
 void brd_ingress_mount_resume(struct ingress *in)
 {
-	bread_route(&in->in, "POST", "/pipelines/:id/run", pipeline, in);
 	bread_route(&in->in, "POST", "/resume/:id", resume, in);
 }

@@ -223,13 +223,47 @@ static int begin_stream(struct bread_request *req, struct bread_run_request *r,
 	return BREAD_OK;
 }
 
-static void run(struct bread_request *req, void *arg)
+static struct bread_stream_spec spec_of(struct bread_request *req, const void *arg)
 {
-	struct bread_stream_spec spec = { .framing = brd_ingress_framing(req, arg),
+	return (struct bread_stream_spec){
+		.framing = brd_ingress_framing(req, arg),
 		.own = 1,
 		.until_idle = 1,
+		.tree = 1,
 		.exact = brd_ingress_asked(req, "exact"),
-		.full = brd_ingress_asked(req, "full") };
+		.full = brd_ingress_asked(req, "full"),
+	};
+}
+
+/* The body counts as {} where it is none; session and skill are not for pipelines. */
+static void run_pipeline(struct bread_request *req, void *arg)
+{
+	struct bread_stream_spec spec = spec_of(req, arg);
+	struct bread_json *body;
+	struct bread_run_request r;
+	struct bread_err err = { 0 };
+
+	if (!brd_ingress_body(req, &body))
+		return;
+	if (bread_json_type(body, "") == BREAD_JSON_NULL) {
+		brd_ingress_fail(req, spec.framing, "INTERNAL_ERROR", "Internal server error", "");
+		bread_json_free(body);
+		return;
+	}
+	r = (struct bread_run_request){
+		.pipeline_id = bread_request_param(req, "id"),
+		.input = input_of(is_object(body, "") ? body : NULL),
+		.tags = object_of(body, "tags"),
+		.ingress = "http",
+	};
+	if (begin_stream(req, &r, &spec, &err))
+		brd_ingress_refuse(req, spec.framing, &err);
+	bread_json_free(body);
+}
+
+static void run(struct bread_request *req, void *arg)
+{
+	struct bread_stream_spec spec = spec_of(req, arg);
 	struct bread_json *body;
 	struct bread_run_request r;
 	struct bread_err err = { 0 };
@@ -268,4 +302,5 @@ void brd_ingress_mount_run(struct ingress *in)
 {
 	bread_route(&in->in, "POST", "/agents/:id/run", run, in);
 	bread_route(&in->in, "POST", "/agents/:id/runs", submit, in);
+	bread_route(&in->in, "POST", "/pipelines/:id/run", run_pipeline, in);
 }

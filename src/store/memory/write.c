@@ -219,7 +219,7 @@ static void poke_run(struct mem_store *m, struct bread_rec *rec)
 	if (rec->kind == BREAD_REC_RUN_CANCEL)
 		row.cancel_requested = 1;
 	else
-		row.wake++;
+		row.wake = rec->kind == BREAD_REC_RUN_WAKE ? row.wake + 1 : 0;
 	set_run(m, run, &row);
 	rec->affected = 1;
 }
@@ -296,6 +296,7 @@ static int apply(
 		return take_run(m, rec, tx->fence_epoch, err);
 	case BREAD_REC_RUN_CANCEL:
 	case BREAD_REC_RUN_WAKE:
+	case BREAD_REC_RUN_HEARD:
 		poke_run(m, rec);
 		return 0;
 	case BREAD_REC_NODE:

@@ -39,6 +39,7 @@ const char *const brd_sq_record_sql[] = {
 		       " WHERE id = ?1 AND epoch = ?3 AND status < 3",
 	[W_RUN_CANCEL] = "UPDATE bread_runs SET cancel_requested = 1 WHERE id = ?1 AND status < 3",
 	[W_RUN_WAKE] = "UPDATE bread_runs SET wake = wake + 1 WHERE id = ?1 AND status < 3",
+	[W_RUN_HEARD] = "UPDATE bread_runs SET wake = 0 WHERE id = ?1 AND status < 3",
 	[W_NODE] = "INSERT INTO bread_nodes (run_id, name, kind, state, data)"
 		   " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (run_id, name)"
 		   " DO UPDATE SET kind = ?3, state = ?4, data = ?5",

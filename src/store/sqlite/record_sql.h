@@ -19,6 +19,7 @@ enum {
 	W_RUN_TAKE,
 	W_RUN_CANCEL,
 	W_RUN_WAKE,
+	W_RUN_HEARD,
 	W_NODE,
 	W_CRUMB,
 	W_TREE,

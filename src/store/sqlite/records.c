@@ -282,6 +282,9 @@ static struct sq_applied apply(
 	case BREAD_REC_RUN_WAKE:
 		return brd_sq_broken(
 			brd_sq_run_with_id(c, W_RUN_WAKE, rec->run.id, &rec->affected));
+	case BREAD_REC_RUN_HEARD:
+		return brd_sq_broken(
+			brd_sq_run_with_id(c, W_RUN_HEARD, rec->run.id, &rec->affected));
 	case BREAD_REC_NODE:
 		return put_node(c, &rec->node, err);
 	case BREAD_REC_CRUMB:

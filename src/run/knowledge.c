@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What an agent knows, for its prompt: read before each call of its model, as its tools may have
+ * added to it (docs/tools.md). */
+#include <stdlib.h>
+#include "base/log.h"
+#include "base/mem.h"
+#include "run/core_tool.h"
+#include "run/internal.h"
+
+struct knowing {
+	struct bread_read read;
+	struct model_node *model;
+};
+
+static void on_known(struct bread_op *op)
+{
+	struct knowing *k = op->arg;
+	struct model_node *m = k->model;
+	struct run *r = m->node.run;
+	struct tree *t = r->tree;
+
+	m->node.busy = false;
+	m->knows = true;
+	if (op->code == BREAD_OK)
+		brd_knowledge_section(&k->read, r->def->prompt_tokens, &m->knowledge);
+	else
+		log_warn("run.knowledge", "what agent %s knows could not be read (%s)", r->def->id,
+			op->err.text);
+	bread_read_fini(&k->read);
+	free(k);
+	brd_node_wake(&m->node);
+	brd_tree_dirty(t);
+	brd_tree_release(t);
+}
+
+bool brd_knowledge_ready(struct model_node *m)
+{
+	struct run *r = m->node.run;
+	struct knowing *k;
+
+	if (m->knows || !r->def->prompt_tokens)
+		return true;
+	k = brd_alloc(sizeof(*k));
+	k->model = m;
+	m->node.busy = true;
+	brd_buf_init(&m->knowledge, BUF_NO_LIMIT);
+	brd_tree_hold(r->tree);
+	brd_read_again(&k->read, BREAD_READ_KNOWLEDGE_OF, (struct bread_str){ 0 });
+	k->read.filter.agent_id = r->base.agent_id;
+	k->read.filter.session_id = r->session_id;
+	k->read.limit = KNOWLEDGE_SHOWN;
+	bread_op_init(&k->read.op, r->loop, on_known, k);
+	brd_store_read(r->env->store, &k->read);
+	return false;
+}
