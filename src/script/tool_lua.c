@@ -7,6 +7,7 @@
  * error{ code =, message =, context = } is a failure in the tool's own words; context.yield(value)
  * is a value on the way. docs/tools.md has all. */
 #include <stdlib.h>
+#include <string.h>
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "bread/ext/tool.h"
@@ -53,6 +54,19 @@ static void lua_tool_close(struct bread_tool *tool)
 	brd_script_close(((struct tool_lua *)tool)->script);
 }
 
+static void write_credentials(const struct bread_tool_call *call, struct jsonw *w)
+{
+	brd_jw_key(w, "credentials");
+	brd_jw_obj(w);
+	for (size_t i = 0; call->credential_names[i]; i++) {
+		if (!call->credential_values[i])
+			continue;
+		brd_jw_keys(w, brd_str(call->credential_names[i]));
+		brd_jw_strz(w, call->credential_values[i]);
+	}
+	brd_jw_end_obj(w);
+}
+
 static void write_context(const struct bread_tool_call *call, struct buf *out)
 {
 	struct jsonw w = brd_jsonw(out);
@@ -63,6 +77,8 @@ static void write_context(const struct bread_tool_call *call, struct buf *out)
 	brd_jw_kstr(&w, "sessionId", call->session_id);
 	brd_jw_kstr(&w, "toolName", call->tool_name);
 	brd_jw_kstr(&w, "toolCallId", call->call_id);
+	if (call->credential_names)
+		write_credentials(call, &w);
 	brd_jw_end_obj(&w);
 }
 
@@ -94,6 +110,8 @@ static void on_finish(struct script_job *job, enum bread_code code)
 		take_outcome(lc->call, &job->call);
 	bread_op_end(&lc->call->op, code, &err);
 	brd_script_call_fini(&job->call);
+	if (lc->context.cap)
+		explicit_bzero(lc->context.data, lc->context.cap); /* credentials */
 	brd_buf_fini(&lc->context);
 	free(lc);
 }

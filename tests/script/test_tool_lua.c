@@ -51,6 +51,35 @@ static void the_result_is_what_run_returns(void **state)
 	called_fini(&t);
 }
 
+static void declared_credentials_are_in_the_context(void **state)
+{
+	static const char *const names[] = { "KEY", "NONE", NULL };
+	static const char *const values[] = { "s3cret", NULL };
+	struct called t;
+	struct arena a = { 0 };
+	struct bread_err err;
+	struct jval v;
+
+	assert_int_equal(brd_json_parse(&a,
+				 BRD_STR("{\"lua\":{\"source\":\"return function(args, c) "
+					 "return c.credentials end\"}}"),
+				 0, &v, NULL),
+		0);
+	assert_int_equal(brd_tool_open(&t.tool, v, NULL, &err), 0);
+	t.call = (struct bread_tool_call){ .args = BRD_STR("{}"),
+		.loop = loop,
+		.credential_names = names,
+		.credential_values = values };
+	t.ended = false;
+	brd_buf_init(&t.partials, BUF_NO_LIMIT);
+	bread_op_init(&t.call.op, loop, on_called, &t);
+	brd_tool_start(t.tool, &t.call);
+	await_call(&t, loop);
+	assert_str(result_of(&t), "{\"KEY\":\"s3cret\"}");
+	called_fini(&t);
+	brd_arena_fini(&a);
+}
+
 static void errors_have_the_scripts_words(void **state)
 {
 	struct called t;
@@ -197,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_result_is_what_run_returns),
+		cmocka_unit_test(declared_credentials_are_in_the_context),
 		cmocka_unit_test(errors_have_the_scripts_words),
 		cmocka_unit_test(values_on_the_way_come_in_order),
 		cmocka_unit_test(values_on_the_way_are_bounded),
