@@ -313,6 +313,7 @@ static void tool_launch(struct node *n)
 	c->call_id = t->call_id;
 	c->args = t->args;
 	c->loop = r->loop;
+	c->credentials = r->env->core.credentials;
 	c->on_partial = t->tool->streams ? on_partial : NULL;
 	c->arg = t;
 	if (!t->began_mono)
