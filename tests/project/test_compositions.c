@@ -270,6 +270,49 @@ static void the_file_of_hooks_needs_not_be_named(void **state)
 	bread_free(b);
 }
 
+static void on_end(const struct bread_outcome *o, void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void keep_result(const struct bread_crumb *c, void *arg)
+{
+	if (!strncmp(c->type.p, "tool:result", c->type.n))
+		brd_buf_add(arg, c->json);
+}
+
+static void the_configured_credentials_reach_a_tool(void **state)
+{
+	struct bread_run_request req = {
+		.agent_id = BRD_STR("a"), .input = BRD_STR("\"x\""), .on_end = on_end
+	};
+	char id[BREAD_RUN_ID_MAX];
+	struct bread *b;
+	struct buf seen;
+	bool done = false;
+
+	folder_put("bread.yaml", "store: memory\ntransport: stream\n"
+				 "providers: {scripted: {file: models.yaml}}\n"
+				 "credentials: {type: file, path: secrets}\n");
+	folder_put("secrets/PIN", "1234\n");
+	folder_put("models.yaml",
+		"models: {m: {calls: [{stream: [{tool_call: {id: c, name: tool_add, args: {}}}]}, "
+		"{stream: [{text: done}]}]}}\n");
+	folder_put("agents/a/tools/add.yaml",
+		"credentials: [PIN]\ncommand: [sh, -c, 'echo \"{\\\"pin\\\":$PIN}\"']\n");
+	b = loaded();
+	brd_buf_init(&seen, BUF_NO_LIMIT);
+	bread_listen(b, keep_result, &seen);
+	req.arg = &done;
+	assert_int_equal(bread_start(b, NULL), 0);
+	assert_int_equal(bread_run(b, &req, id, NULL), 0);
+	while (!done)
+		bread_turn(b, -1);
+	assert_non_null(strstr(seen.data, "{\"pin\":1234}"));
+	brd_buf_fini(&seen);
+	bread_free(b);
+}
+
 /* ---- programs ---- */
 
 static void a_program_defines_tasks_and_pipelines(void **state)
@@ -349,6 +392,7 @@ int main(void)
 		TEST(a_folder_without_a_skill_is_told),
 		TEST(a_name_that_can_be_no_skill_is_refused),
 		TEST(the_file_of_hooks_needs_not_be_named),
+		TEST(the_configured_credentials_reach_a_tool),
 		cmocka_unit_test(a_program_defines_tasks_and_pipelines),
 		cmocka_unit_test(an_instance_with_a_wrong_pipeline_does_not_start),
 	};
