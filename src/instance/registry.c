@@ -272,10 +272,8 @@ static bool apply(
 	return ok;
 }
 
-static bool format_of(
-	void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error)
+static struct format *find_format(struct bread *b, const char *name)
 {
-	struct bread *b = arg;
 	struct format *found = NULL;
 
 	pthread_mutex_lock(&b->lock);
@@ -286,6 +284,14 @@ static bool format_of(
 			found = f;
 	}
 	pthread_mutex_unlock(&b->lock);
+	return found;
+}
+
+static bool format_of(
+	void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error)
+{
+	struct format *found = find_format(arg, name);
+
 	if (found && found->lua)
 		return brd_format_lua_here(found->lua, text, out, ret_error);
 	if (found)
@@ -296,6 +302,27 @@ static bool format_of(
 	}
 	*ret_error = "the agent's output.format is not known; text, markdown, json and lines are";
 	return false;
+}
+
+static void format_start(void *arg, const char *name, struct format_call *call)
+{
+	struct format *found = find_format(arg, name);
+	const char *why = "the format failed";
+	struct bread_err err = { 0 };
+	int r = BREAD_OK;
+	struct buf out;
+
+	if (found && found->lua) {
+		brd_format_lua_start(found->lua, call);
+		return;
+	}
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	if (format_of(arg, name, call->text, &out, &why))
+		call->json = brd_buf_take(&out, &call->json_len);
+	else
+		r = brd_fail(&err, BREAD_E_UPSTREAM, "format", "%s", why);
+	brd_buf_fini(&out);
+	bread_op_end(&call->op, r, &err);
 }
 
 static void on_crumb(void *arg, const struct crumb *c)
@@ -323,6 +350,8 @@ void brd_registry_env(struct bread *b)
 	b->env.provider = provider_of;
 	b->env.definition = definition_of;
 	b->env.format = format_of;
+	b->env.format_start = format_start;
+	b->env.hooks = &b->hooks;
 	b->env.on_crumb = on_crumb;
 	b->env.interrupt = interrupt;
 	b->env.claim = brd_active_claim;

@@ -34,6 +34,8 @@
 struct run;
 struct tree;
 struct node;
+struct format_call;
+struct hook_table;
 
 /* What runs need of the instance they belong to. It outlives them. */
 struct run_env {
@@ -48,8 +50,9 @@ struct run_env {
 	int64_t first_byte_ms, silence_ms;          /* of a model's stream */
 	int64_t depth_max, tree_steps, tree_tokens; /* budgets of a tree; 0: none (contract C14) */
 	struct run_counts *counts;
-	_Atomic bool draining; /* runs stop at their next step boundary and stay in the store */
-	struct core_conf core; /* of our own tools */
+	_Atomic bool draining;    /* runs stop at their next step boundary and stay in the store */
+	struct core_conf core;    /* of our own tools */
+	struct hook_table *hooks; /* of the instance and its plugins: see hooks.h */
 
 	/* The provider of that name; NULL: none. ret_known gets the names there are, to be said. */
 	struct bread_model *(*provider)(void *arg, const char *name, struct buf *ret_known);
@@ -59,6 +62,8 @@ struct run_env {
 	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
 	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out,
 		const char **ret_error);
+	/* The same as an operation, which a format in Lua needs: it never holds up a loop. */
+	void (*format_start)(void *arg, const char *name, struct format_call *call);
 	/* Asks that run to end, wherever it is. */
 	void (*interrupt)(void *arg, struct bread_str run_id);
 	/* Local listeners. NULL: there are none. */
