@@ -69,7 +69,8 @@ static struct hook_set *in_lua(const char *source, enum bread_hook_scope home)
 {
 	char json[2000];
 
-	snprintf(json, sizeof(json), "{\"lua\":{\"source\":\"%s\",\"time\":\"200ms\"}}", source);
+	snprintf(json, sizeof(json), "{\"lua\":{\"source\":\"%s\",\"instructions\":2000000}}",
+		source);
 	return opened(json, home);
 }
 
@@ -178,7 +179,7 @@ static void other_answers_are_failures(void **state)
 	lua_breaks(BREAD_HOOK_AGENT, BREAD_HOOK_BEFORE_RUN, "return {input = 1, output = 2}",
 		"a hook returns");
 	lua_breaks(BREAD_HOOK_AGENT, BREAD_HOOK_BEFORE_RUN, "return {input = print}", "JSON");
-	lua_breaks(BREAD_HOOK_AGENT, BREAD_HOOK_BEFORE_RUN, "while true do end", "too long");
+	lua_breaks(BREAD_HOOK_AGENT, BREAD_HOOK_BEFORE_RUN, "while true do end", "too many");
 }
 
 static void a_hook_that_throws_has_its_words(void **state)
