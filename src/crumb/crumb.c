@@ -168,6 +168,7 @@ static struct crumb *block_seal(struct buf *b, size_t json_len, const struct cru
 
 	brd_buf_add(b, base->run_id);
 	brd_buf_add(b, base->path);
+	brd_buf_add(b, base->log_id);
 	c = (struct crumb *)brd_buf_take(b, NULL);
 	brd_assert(c);
 	memset(c, 0, HEADER);
@@ -176,6 +177,9 @@ static struct crumb *block_seal(struct buf *b, size_t json_len, const struct cru
 	c->public_json = c->json;
 	c->run_id = (struct bread_str){ (char *)c + at, base->run_id.n };
 	c->path = (struct bread_str){ c->run_id.p + base->run_id.n, base->path.n };
+	c->log_id = c->run_id;
+	if (base->log_id.n)
+		c->log_id = (struct bread_str){ c->path.p + c->path.n, base->log_id.n };
 	return c;
 }
 

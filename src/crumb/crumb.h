@@ -63,7 +63,8 @@ struct crumb { /* its bytes lie behind it, in one block */
 	uint32_t offset_other; /* deltas: units of the other kind's window */
 	struct bread_str name; /* of its type */
 	struct bread_str run_id;
-	struct bread_str path; /* of its run in the tree; empty: it is alone */
+	struct bread_str log_id; /* the run in whose log it stands: a step's is its pipeline's */
+	struct bread_str path;   /* of its run in the tree; empty: it is alone */
 	struct bread_str json;
 	struct bread_str public_json; /* json itself, or the reduced rendering of an error */
 };
@@ -75,15 +76,17 @@ void brd_crumb_view(const struct crumb *c, struct bread_crumb *ret);
 /* Whose crumbs they are: rendered once per run, used by each of its crumbs. */
 struct crumb_base {
 	struct bread_str agent_id, run_id, session_id; /* session_id may be empty: left out */
-	struct bread_str ids;  /* ,"agentId":…,"runId":…,"sessionId":… */
-	struct bread_str path; /* JSON array; empty: a run that is alone */
+	struct bread_str ids;    /* ,"agentId":…,"runId":…,"sessionId":… */
+	struct bread_str path;   /* JSON array; empty: a run that is alone */
+	struct bread_str log_id; /* the run in whose log they stand; empty: run_id */
 };
 void brd_crumb_base_init(struct crumb_base *b, struct bread_str agent_id, struct bread_str run_id,
 	struct bread_str session_id, struct arena *a);
 /* A pipeline's run: it has no session, and says that it is a pipeline. */
 void brd_crumb_base_pipeline(struct crumb_base *b, struct bread_str pipeline_id,
 	struct bread_str run_id, struct arena *a);
-/* A step of a pipeline, for pipeline:* crumbs: PIPELINE:INDEX is its runId, root_id its root's. */
+/* A step of a pipeline, for pipeline:* crumbs: PIPELINE:INDEX is its runId, root_id its root's;
+ * path and log_id are the caller's to set. */
 void brd_crumb_base_step(struct crumb_base *b, struct bread_str pipeline_id, int64_t index,
 	struct bread_str agent_id, struct bread_str root_id, struct arena *a);
 

@@ -24,7 +24,10 @@
 #define POLL_MS 1000
 #define MEET_MS 10
 #define MISSES_MAX 5
-#define AHEAD 2 /* numbers that a client may know before the store does: two windows */
+/* numbers that a client may know before the store does: a run's two windows, or those of all runs
+ * of a tree that are at work */
+#define AHEAD 2
+#define AHEAD_TREE 1024
 
 enum phase { OPENING, READING, PAGE, LIVE, PAUSED, DONE, FAILED };
 
@@ -258,6 +261,16 @@ static int64_t head_of(const struct follow *f, const struct bread_run_row *row)
 	return f->tree ? row->tree_head : row->head;
 }
 
+/* The highest number that a client may have. */
+static int64_t highest(const struct follow *f, const struct bread_run_row *row)
+{
+	int64_t head = head_of(f, row);
+
+	if (brd_run_ended(row->status))
+		return head;
+	return head + (f->tree && row->status == BREAD_RUN_RUNNING ? AHEAD_TREE : AHEAD);
+}
+
 /* For its own caller only if something was said since: else it is yet to go on. */
 static bool suspended_after_all(const struct follow *f, const struct bread_run_row *row)
 {
@@ -279,7 +292,7 @@ static void on_row(struct follow *f, const struct bread_read *read)
 	head = head_of(f, row);
 	f->ended = brd_run_ended(row->status);
 	f->head = head;
-	if (!f->known && f->after > (f->ended ? head : head + AHEAD) && f->after > live) {
+	if (!f->known && f->after > highest(f, row) && f->after > live) {
 		fail(f, BREAD_E_INVALID);
 		return;
 	}

@@ -111,7 +111,7 @@ static void add_row(struct writer *w, const struct bread_crumb_row *row)
 		struct buf preview;
 
 		brd_buf_init(&preview, BUF_NO_LIMIT);
-		brd_crumb_preview(whole, c.run_id, c.seq, max, &preview);
+		brd_crumb_preview(whole, row->run_id, c.seq, max, &preview);
 		c.json = c.public_json = brd_buf_str(&preview);
 		spec->framing->crumb(&w->sink, &c, (spec->flags & CURSOR_EXACT) != 0);
 		brd_buf_fini(&preview);

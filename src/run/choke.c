@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "run/internal.h"
 
@@ -91,25 +92,32 @@ static void log_row(struct run *r, struct crumb *c)
 	brd_tx_hold(r, c);
 }
 
-static void close_windows_of(struct run *r)
+/* One mark for all that close together: at a number between them the stream would have more than
+ * the log. last: of the tree's. */
+static void close_windows_of(struct run *r, bool last)
 {
+	struct outgoing mark = { .run = r };
 	struct crumb *closed[2];
 	unsigned n = brd_seq_close(&r->seq, &r->base, closed);
 
+	brd_assert(n > 0);
 	for (unsigned i = 0; i < n; i++) {
 		struct crumb *c = closed[i];
 
 		c->tree_seq = next_of_tree(r->tree);
 		log_row(r, c);
-		send((struct outgoing){ .run = r, .seq = c->seq, .tree_seq = c->tree_seq });
+		mark.seq = c->seq;
+		if (last)
+			mark.tree_seq = c->tree_seq;
 		brd_crumb_unref(c);
 	}
+	send(mark);
 }
 
 void brd_choke_close_windows(struct tree *t)
 {
 	for (struct list *l; (l = brd_list_pop(&t->windows));)
-		close_windows_of(brd_list_of(l, struct run, windows));
+		close_windows_of(brd_list_of(l, struct run, windows), brd_list_empty(&t->windows));
 	brd_timer_stop(&t->window_timer);
 }
 

@@ -39,6 +39,7 @@ void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type 
 	if (!s->base.ids.n) {
 		brd_crumb_base_step(&s->base, s->pid, (int64_t)s->index, spoken_name(s->def),
 			r->tree->root->base.run_id, &r->arena);
+		s->base.log_id = r->base.run_id;
 		s->base.path = brd_arena_printf(
 			&r->arena, "%.*s,\"%s\"]", (int)r->path.n - 1, r->path.p, s->node.name);
 	}

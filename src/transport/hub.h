@@ -9,10 +9,10 @@
  * between itself and the head when its socket can take more.
  *
  * Marks tie a ring to the log: mark(N) is the place at which everything up to
- * number N, and nothing else, has been written. A segment begins at a mark. So a
- * viewer that has replayed the log up to N goes on at mark(N), exactly (contract
- * C2); and one that fell behind finishes the segment it stands in, which it
- * holds, and goes back to the log after that segment's last number (C7).
+ * number N, and nothing else, has been written. Windows that close together make one. A segment
+ * begins at a mark. So a viewer that has replayed the log up to N goes on at mark(N), exactly
+ * (contract C2); and one that fell behind finishes the segment it stands in, which it holds, and
+ * goes back to the log after that segment's last number (C7).
  *
  * A ring that is made in the middle of a delta window begins with the deltas of
  * that window: the topic keeps the crumbs since the last mark.

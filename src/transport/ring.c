@@ -183,7 +183,7 @@ static void frame(
 		return;
 	}
 	brd_buf_init(&preview, BUF_NO_LIMIT);
-	brd_crumb_preview(v.public_json, v.run_id, v.seq, t->hub->max_event, &preview);
+	brd_crumb_preview(v.public_json, c->log_id, v.seq, t->hub->max_event, &preview);
 	v.json = v.public_json = brd_buf_str(&preview);
 	r->framing->crumb(s, &v, (r->flags & CURSOR_EXACT) != 0);
 	brd_buf_fini(&preview);

@@ -94,7 +94,7 @@ static void tree_is_nested(void **state)
 	given_tree(w);
 	answers(w, "/runs/p/tree", "200",
 		"{\"runId\":\"p\",\"agentId\":\"a\",\"sessionId\":\"s\",\"kind\":\"pipeline\","
-		"\"path\":[],\"status\":\"suspended\",\"createdAt\":1000,\"startedAt\":1001,"
+		"\"path\":[\"a\"],\"status\":\"suspended\",\"createdAt\":1000,\"startedAt\":1001,"
 		"\"seq\":1,\"treeSeq\":1,\"usage\":{\"inputTokens\":0,\"outputTokens\":0},"
 		"\"children\":[" A "," B "]}");
 }

@@ -109,14 +109,14 @@ def test_heartbeats_of_http_1_0():
         check('beats and crumbs, unframed', lines.count(b'') >= 4 and b'agent:run:end' in lines[-2], body[:200])
 
 
-def slow_read(s, run, rate, query='', seconds=60):
+def slow_read(s, run, rate, query='', seconds=60, path='/stream'):
     """Reads rate bytes a second, out of a small receive buffer."""
     import socket
     c = socket.socket()
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     c.connect(('127.0.0.1', s.port))
     c.settimeout(20 * SLOW)
-    c.sendall(request('GET', f'/runs/{run}/stream{query}'))
+    c.sendall(request('GET', f'/runs/{run}{path}{query}'))
     data, end = b'', time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -271,4 +271,5 @@ def test_fifty_runs_at_once():
         equal('fifty runs at once, each whole', bad, [])
 
 
-main(globals())
+if __name__ == '__main__':
+    main(globals())

@@ -6,8 +6,6 @@
 #include <time.h>
 #include "ingress/bread/internal.h"
 
-#define NO_PROXY "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n"
-
 int64_t brd_ingress_now(void)
 {
 	struct timespec ts;
@@ -56,7 +54,7 @@ static void ndjson_crumb(struct bread_sink *s, const struct bread_crumb *c, int 
 	bread_sink_add(s, LIT("}\n"));
 }
 
-static void ndjson_failure(struct bread_sink *s, const struct bread_failure *f)
+void brd_ingress_ndjson_failure(struct bread_sink *s, const struct bread_failure *f)
 {
 	ndjson_open(s, f->run_id, 0);
 	bread_sink_add(s, LIT(",\"crumb\":{\"type\":\"agent:error\",\"agentId\":"));
@@ -72,7 +70,7 @@ static void ndjson_failure(struct bread_sink *s, const struct bread_failure *f)
 	bread_sink_add(s, LIT("}}\n"));
 }
 
-static void ndjson_reset(struct bread_sink *s, struct bread_str run_id, int64_t first)
+void brd_ingress_ndjson_reset(struct bread_sink *s, struct bread_str run_id, int64_t first)
 {
 	bread_sink_add(s, LIT("{\"v\":1,\"type\":\"reset\",\"runId\":"));
 	bread_sink_quote(s, run_id);
@@ -87,8 +85,8 @@ const struct bread_framing brd_ingress_ndjson = {
 	.hello = "",
 	.heartbeat = "\n",
 	.crumb = ndjson_crumb,
-	.failure = ndjson_failure,
-	.reset = ndjson_reset,
+	.failure = brd_ingress_ndjson_failure,
+	.reset = brd_ingress_ndjson_reset,
 };
 
 /* ---- SSE ---- */
@@ -107,7 +105,7 @@ static void sse_crumb(struct bread_sink *s, const struct bread_crumb *c, int exa
 	bread_sink_add(s, LIT("}\n\n"));
 }
 
-static void sse_failure(struct bread_sink *s, const struct bread_failure *f)
+void brd_ingress_sse_failure(struct bread_sink *s, const struct bread_failure *f)
 {
 	bread_sink_add(s, LIT("data: {\"type\":\"error\",\"payload\":{\"code\":"));
 	bread_sink_quote(s, f->code);
@@ -116,7 +114,7 @@ static void sse_failure(struct bread_sink *s, const struct bread_failure *f)
 	bread_sink_add(s, LIT("}}\n\n"));
 }
 
-static void sse_reset(struct bread_sink *s, struct bread_str run_id, int64_t first)
+void brd_ingress_sse_reset(struct bread_sink *s, struct bread_str run_id, int64_t first)
 {
 	bread_sink_add(s, LIT("data: {\"type\":\"reset\",\"payload\":{\"runId\":"));
 	bread_sink_quote(s, run_id);
@@ -131,8 +129,8 @@ const struct bread_framing brd_ingress_sse = {
 	.hello = "retry: 3000\n\n",
 	.heartbeat = ": ping\n\n",
 	.crumb = sse_crumb,
-	.failure = sse_failure,
-	.reset = sse_reset,
+	.failure = brd_ingress_sse_failure,
+	.reset = brd_ingress_sse_reset,
 };
 
 /* ---- which of them ---- */

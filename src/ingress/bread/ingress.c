@@ -15,6 +15,7 @@ static int open_ingress(struct bread_ingress *base, struct bread_str word, struc
 	brd_ingress_mount_resume(in);
 	brd_ingress_mount_runs(in);
 	brd_ingress_mount_tree(in);
+	brd_ingress_mount_tree_stream(in);
 	brd_ingress_mount_sessions(in);
 	brd_ingress_mount_compositions(in);
 	brd_ingress_mount_checkpoints(in);

@@ -14,10 +14,16 @@ struct ingress {
 #define LIST_MAX 10000 /* rows in one answer */
 
 /* framing.c */
+#define NO_PROXY "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n"
 extern const struct bread_framing brd_ingress_ndjson, brd_ingress_sse;
 const struct bread_framing *brd_ingress_accepted(
 	struct bread_str accept, const struct bread_framing *first);
 int64_t brd_ingress_now(void); /* ms since 1970 */
+/* The pieces of frames that others are made of, too. */
+void brd_ingress_ndjson_failure(struct bread_sink *s, const struct bread_failure *f);
+void brd_ingress_ndjson_reset(struct bread_sink *s, struct bread_str run_id, int64_t first);
+void brd_ingress_sse_failure(struct bread_sink *s, const struct bread_failure *f);
+void brd_ingress_sse_reset(struct bread_sink *s, struct bread_str run_id, int64_t first);
 
 /* text.c */
 struct bread_str brd_ingress_str(const char *z); /* NULL gives the empty one */
@@ -75,6 +81,8 @@ void brd_ingress_ask_id(struct bread_request *req, enum bread_read_kind kind, co
 	void (*on_rows)(struct store_question *q));
 
 /* runs.c */
+/* Last-Event-ID, else ?after, into spec; 0: it is no cursor, and the request was answered. */
+int brd_ingress_cursor(struct bread_request *req, struct bread_stream_spec *spec);
 const char *brd_ingress_status(enum bread_run_status s);
 void brd_ingress_put_kind(struct bread_sink *s, const struct bread_run_row *r);
 /* and where its logs end */
@@ -92,6 +100,7 @@ void brd_ingress_refuse(
 void brd_ingress_mount_compositions(struct ingress *in);
 void brd_ingress_mount_checkpoints(struct ingress *in);
 void brd_ingress_mount_tree(struct ingress *in);
+void brd_ingress_mount_tree_stream(struct ingress *in);
 void brd_ingress_mount_agents(struct ingress *in);
 void brd_ingress_mount_run(struct ingress *in);
 void brd_ingress_mount_resume(struct ingress *in);

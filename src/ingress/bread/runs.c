@@ -38,30 +38,31 @@ static int cursor_ok(struct bread_str s, int exact, struct bread_stream_spec *sp
 	return s.n == 0 || (s.p[s.n - 1] != '.' && read_cursor(s, exact, spec));
 }
 
-static void reply_bad_cursor(struct bread_request *req, struct bread_str raw)
+int brd_ingress_cursor(struct bread_request *req, struct bread_stream_spec *spec)
 {
+	struct bread_str raw = bread_request_header(req, "last-event-id");
+
+	if (raw.n == 0)
+		raw = bread_request_query(req, "after");
+	if (cursor_ok(raw, spec->exact, spec))
+		return 1;
 	brd_ingress_reply_invalid(req, "INVALID_CURSOR",
 		bread_request_printf(
 			req, "Invalid Last-Event-ID / after: \"%.*s\"", (int)raw.n, raw.p));
+	return 0;
 }
 
 static void stream(struct bread_request *req, void *arg)
 {
-	const struct ingress *in = arg;
-	struct bread_str raw = bread_request_header(req, "last-event-id");
 	struct bread_stream_spec spec = {
-		.framing = brd_ingress_accepted(bread_request_header(req, "accept"), in->first),
+		.framing = brd_ingress_framing(req, arg),
 		.run_id = bread_request_param(req, "id"),
 		.exact = brd_ingress_asked(req, "exact"),
 		.full = brd_ingress_asked(req, "full"),
 	};
 
-	if (raw.n == 0)
-		raw = bread_request_query(req, "after");
-	if (cursor_ok(raw, spec.exact, &spec))
+	if (brd_ingress_cursor(req, &spec))
 		bread_reply_stream(req, &spec);
-	else
-		reply_bad_cursor(req, raw);
 }
 
 /* ---- rows ---- */

@@ -83,6 +83,18 @@ static struct branch *plant(const struct bread_read *r, struct bread_str id, siz
 	return all;
 }
 
+/* A root's row has none: it is the first name of all those below it. */
+static void put_path(struct bread_sink *s, const struct bread_run_row *r)
+{
+	if (r->path.n) {
+		brd_ingress_put_raw(s, "path", r->path);
+		return;
+	}
+	brd_ingress_put(s, ",\"path\":[");
+	bread_sink_quote(s, r->agent_id);
+	brd_ingress_put(s, "]");
+}
+
 static void put_head(struct bread_sink *s, const struct bread_run_row *r)
 {
 	brd_ingress_put(s, "{\"runId\":");
@@ -90,7 +102,7 @@ static void put_head(struct bread_sink *s, const struct bread_run_row *r)
 	brd_ingress_put_text(s, "agentId", r->agent_id);
 	brd_ingress_put_text(s, "sessionId", r->session_id);
 	brd_ingress_put_kind(s, r);
-	brd_ingress_put_raw(s, "path", r->path.n ? r->path : LIT("[]"));
+	put_path(s, r);
 	brd_ingress_put_text(s, "status", brd_ingress_str(brd_ingress_status(r->status)));
 	brd_ingress_put_times(s, r);
 	brd_ingress_put_raw(s, "error", r->error);
