@@ -92,7 +92,7 @@ void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled)
 	r->error.code = brd_arena_copy(&r->arena, e->code);
 	r->error.message = brd_arena_copy(&r->arena, e->message);
 	r->error.context = brd_arena_copy(&r->arena, e->context);
-	if (cancelled)
+	if (cancelled || r->timed_out)
 		brd_tx_add(r, BREAD_REC_CHECKPOINT_DROP)->key = r->base.run_id;
 	brd_choke_begin(r, &d, CRUMB_AGENT_ERROR);
 	brd_crumb_error(&d, r->error.code, r->error.message, r->error.context);
@@ -110,8 +110,11 @@ void brd_run_suspend(struct run *r)
 		brd_history_journal(r);
 	}
 	set_status(r, BREAD_RUN_SUSPENDED, (struct bread_str){ 0 });
-	if (!r->parent)
-		count(r, &r->env->counts->suspended);
+	if (r->parent)
+		return;
+	if (r->tree->composed)
+		brd_links_write(r->tree);
+	count(r, &r->env->counts->suspended);
 }
 
 void brd_run_unsuspend(struct run *r)

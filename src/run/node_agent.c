@@ -192,6 +192,7 @@ static enum flow agent_advance(struct node *n)
 		case TURN_WAITS:
 			return r->cancelled ? FLOW_WAIT : wait(n);
 		case TURN_ENDED:
+			brd_links_forget(r, a->turn);
 			break;
 		}
 		if (r->cancelled)

@@ -183,6 +183,7 @@ struct run {
 	bool history_known;     /* else it is read before the next model call */
 	struct run_error history_fault; /* it could not be read */
 	char input_id[UUID_LEN + 1];    /* of its user message, if that was written here */
+	bool linked;                    /* a row of the store says that it waits for delegations */
 	unsigned stored_turns;          /* of this run: their messages are in the session already */
 
 	struct node *root;

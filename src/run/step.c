@@ -18,7 +18,7 @@ static const struct step_kind_ops *const kinds[] = {
 
 /* ---- crumbs ---- */
 
-static struct bread_str spoken_name(const struct step_def *d)
+struct bread_str brd_step_spoken(const struct step_def *d)
 {
 	switch (d->kind) {
 	case STEP_PARALLEL:
@@ -37,7 +37,7 @@ void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type 
 	struct run *r = s->node.run;
 
 	if (!s->base.ids.n) {
-		brd_crumb_base_step(&s->base, s->pid, (int64_t)s->index, spoken_name(s->def),
+		brd_crumb_base_step(&s->base, s->pid, (int64_t)s->index, brd_step_spoken(s->def),
 			r->tree->root->base.run_id, &r->arena);
 		s->base.log_id = r->base.run_id;
 		s->base.path = brd_arena_printf(

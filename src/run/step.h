@@ -22,6 +22,13 @@ struct step_node {
 	struct decision_work *work; /* decision: the question that is asked */
 };
 
+struct item_node { /* of a map */
+	struct node node;
+	struct step_node *step;
+	struct child child;
+	struct bread_str input, output;
+};
+
 struct step_kind_ops {
 	/* After pipeline:step:start; before its start is in the journal. */
 	enum flow (*begin)(struct step_node *s);
@@ -35,6 +42,7 @@ extern const struct step_kind_ops brd_step_agent, brd_step_parallel, brd_step_ma
 void brd_step_init(struct step_node *s, const struct step_def *def, struct bread_str pid,
 	size_t index, const struct flow_value *in);
 void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type t);
+struct bread_str brd_step_spoken(const struct step_def *d); /* its name in crumbs */
 void brd_step_journal(struct step_node *s, int state);
 /* It has ended well: value and label are passed on, shown is what its crumb says. */
 enum flow brd_step_end(struct step_node *s, struct bread_str value, struct bread_str label,

@@ -5,13 +5,6 @@
 #include <stdio.h>
 #include "run/step.h"
 
-struct item_node {
-	struct node node;
-	struct step_node *step;
-	struct child child;
-	struct bread_str input, output;
-};
-
 /* ---- one item ---- */
 
 static void journal_item(struct item_node *it, int state)

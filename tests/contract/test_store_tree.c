@@ -496,6 +496,44 @@ static void checkpoints_go_with_their_run_or_tree(void **state)
 	assert_int_equal(count_of(w, BREAD_READ_CHECKPOINT, "c4"), 1);
 }
 
+static int64_t changed(
+	struct world *w, enum bread_rec_kind kind, const char *key, const char *value)
+{
+	struct bread_rec rec = kit_key(kind, key, value);
+
+	assert_int_equal(commit(w, &rec, 1), BREAD_OK);
+	return rec.affected;
+}
+
+static void link_of_a_checkpoint_is_replaced_while_it_is_there(void **state)
+{
+	struct world *w = *state;
+	struct bread_read r;
+
+	commit1(w, waiting("c", "a", "p", "s", 5));
+	assert_int_equal(changed(w, BREAD_REC_CHECKPOINT_LINK, "c", "{\"n\":1}"), 1);
+	assert_int_equal(changed(w, BREAD_REC_CHECKPOINT_LINK, "c", "{\"n\":2}"), 1);
+	r = question(w, BREAD_READ_CHECKPOINT, "c");
+	assert_str(r.checkpoints->parent, "{\"n\":2}");
+	assert_str(r.checkpoints->root_id, "p");
+	assert_int_equal(r.checkpoints->deadline, 5);
+	bread_read_fini(&r);
+	commit1(w, kit_key(BREAD_REC_CHECKPOINT_CLAIM, "c", NULL));
+	assert_int_equal(changed(w, BREAD_REC_CHECKPOINT_LINK, "c", "{}"), 0);
+	assert_int_equal(count_of(w, BREAD_READ_CHECKPOINT, "c"), 0);
+}
+
+static void checkpoint_is_forgotten_whether_it_is_there_or_not(void **state)
+{
+	struct world *w = *state;
+
+	commit1(w, waiting("c", "a", "p", "s", 0));
+	assert_int_equal(changed(w, BREAD_REC_CHECKPOINT_FORGET, "c", NULL), 1);
+	assert_int_equal(changed(w, BREAD_REC_CHECKPOINT_FORGET, "c", NULL), 0);
+	assert_int_equal(
+		checkpoints_of(w, NULL, (struct bread_run_filter){ .root_id = BRD_STR("p") }), 0);
+}
+
 /* ---- deleting ---- */
 
 static void given_full_tree(struct world *w)
@@ -608,6 +646,8 @@ static const struct CMUnitTest tests[] = {
 	T(due_ones_come_soonest_first),
 	T(checkpoint_is_claimed_once),
 	T(checkpoints_go_with_their_run_or_tree),
+	T(link_of_a_checkpoint_is_replaced_while_it_is_there),
+	T(checkpoint_is_forgotten_whether_it_is_there_or_not),
 	T(session_goes_with_the_trees_of_its_runs),
 	T(session_below_goes_without_its_root),
 	T(refused_tx_brings_the_tree_back),

@@ -188,6 +188,10 @@ enum bread_rec_kind {
 	/* key: a run's id; all of its checkpoints are gone, and those of its tree if it is a root;
 	 * affected counts. */
 	BREAD_REC_CHECKPOINT_DROP,
+	/* key: id; value: JSON, its parent from here on. Nothing when it is gone; affected: 1 if it
+	 * was there. */
+	BREAD_REC_CHECKPOINT_LINK,
+	BREAD_REC_CHECKPOINT_FORGET, /* key: id; it is gone; affected: 1 if it was there */
 	/* key: id; with its messages, checkpoints, crumbs, runs, the runs below these, and the
 	 * sessions that those ran in; with runs go their nodes, lines of trees, checkpoints and
 	 * idempotency keys. affected: 1 if it was there. */

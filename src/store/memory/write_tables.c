@@ -46,6 +46,26 @@ static int claim(struct mem_store *m, struct bread_rec *rec, struct bread_err *e
 	return 0;
 }
 
+static void forget_checkpoint(struct mem_store *m, struct bread_rec *rec)
+{
+	rec->affected = brd_mem_get(m, MEM_CHECKPOINTS, rec->key) != NULL;
+	if (rec->affected)
+		brd_mem_put(m, MEM_CHECKPOINTS, rec->key, NULL);
+}
+
+static void link_checkpoint(struct mem_store *m, struct bread_rec *rec)
+{
+	const struct bread_checkpoint_row *was = brd_mem_get(m, MEM_CHECKPOINTS, rec->key);
+	struct bread_checkpoint_row row;
+
+	rec->affected = was != NULL;
+	if (!was)
+		return;
+	row = *was;
+	row.parent = rec->value;
+	brd_mem_put(m, MEM_CHECKPOINTS, rec->key, &row);
+}
+
 static void drop(struct mem_store *m, struct bread_rec *rec)
 {
 	brd_mem_each(it, m, MEM_CHECKPOINTS)
@@ -168,6 +188,12 @@ int brd_mem_apply_table(struct mem_store *m, struct bread_rec *rec, struct bread
 		return claim(m, rec, err);
 	case BREAD_REC_CHECKPOINT_DROP:
 		drop(m, rec);
+		return 0;
+	case BREAD_REC_CHECKPOINT_LINK:
+		link_checkpoint(m, rec);
+		return 0;
+	case BREAD_REC_CHECKPOINT_FORGET:
+		forget_checkpoint(m, rec);
 		return 0;
 	default:
 		return apply_more(m, rec, err);

@@ -41,6 +41,26 @@ struct sq_applied brd_sq_claim(struct sq_conn *c, struct bread_rec *rec, struct 
 	return brd_sq_broken(rc);
 }
 
+int brd_sq_unask(struct sq_conn *c, struct bread_rec *rec)
+{
+	int rc = brd_sq_run_with_id(c, W_CLAIM, rec->key, &rec->affected);
+
+	return rc ? rc : brd_sq_run_with_id(c, W_CLAIM_PART, rec->key, NULL);
+}
+
+int brd_sq_link(struct sq_conn *c, struct bread_rec *rec)
+{
+	struct binder b = brd_sq_binder(c, W_LINK);
+	int rc;
+
+	brd_sq_must(&b, rec->key);
+	brd_sq_may(&b, rec->value);
+	rc = brd_sq_go(&b);
+	if (!rc)
+		rec->affected = sqlite3_changes(c->db);
+	return rc;
+}
+
 int brd_sq_drop(struct sq_conn *c, struct bread_str run_id, int64_t *affected)
 {
 	int rc = 0;

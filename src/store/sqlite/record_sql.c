@@ -62,6 +62,7 @@ const char *const brd_sq_record_sql[] = {
 		" answer_schema, fallback, deadline) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[W_CLAIM] = "DELETE FROM checkpoints WHERE id = ?1",
 	[W_CLAIM_PART] = "DELETE FROM bread_checkpoints WHERE id = ?1",
+	[W_LINK] = "UPDATE checkpoints SET parent = ?2 WHERE id = ?1",
 	[W_DROP_PARTS_OF_RUN] = "DELETE FROM bread_checkpoints WHERE id IN"
 				" (SELECT id FROM checkpoints WHERE run_id = ?1)",
 	[W_DROP_OF_RUN] = "DELETE FROM checkpoints WHERE run_id = ?1",

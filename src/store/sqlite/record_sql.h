@@ -30,6 +30,7 @@ enum {
 	W_CHECKPOINT_PART,
 	W_CLAIM,
 	W_CLAIM_PART,
+	W_LINK,
 	W_DROP_PARTS_OF_RUN, /* from here to W_DROP_PARTS_OF_TREE in the order in which they run */
 	W_DROP_OF_RUN,
 	W_DROP_OF_TREE,

@@ -301,6 +301,10 @@ static struct sq_applied apply(
 		return brd_sq_claim(c, rec, err);
 	case BREAD_REC_CHECKPOINT_DROP:
 		return brd_sq_broken(brd_sq_drop(c, rec->key, &rec->affected));
+	case BREAD_REC_CHECKPOINT_LINK:
+		return brd_sq_broken(brd_sq_link(c, rec));
+	case BREAD_REC_CHECKPOINT_FORGET:
+		return brd_sq_broken(brd_sq_unask(c, rec));
 	case BREAD_REC_SESSION_DELETE:
 		return brd_sq_broken(brd_sq_delete_session(c, rec));
 	case BREAD_REC_SESSION_CLEANUP:

@@ -54,6 +54,8 @@ struct sq_applied brd_sq_put_checkpoint(
 	struct sq_conn *c, const struct bread_checkpoint_row *row, struct bread_err *err);
 struct sq_applied brd_sq_claim(struct sq_conn *c, struct bread_rec *rec, struct bread_err *err);
 /* Those of a run; of a root: of its tree. */
+int brd_sq_unask(struct sq_conn *c, struct bread_rec *rec);
+int brd_sq_link(struct sq_conn *c, struct bread_rec *rec);
 int brd_sq_drop(struct sq_conn *c, struct bread_str run_id, int64_t *affected);
 
 /* record_compositions.c */
