@@ -113,6 +113,7 @@ struct bread {
 
 	struct timer heartbeat;
 	struct owner *owner_state; /* see owner.c */
+	struct due *due;           /* see due.c; NULL: it is not started */
 };
 
 /* ---- registry.c ---- */
@@ -204,3 +205,9 @@ void brd_cancel_suspended(struct bread *b, struct bread_str run_id, bool wished)
 int brd_owner_open(struct bread *b, struct bread_err *err);
 void brd_owner_close(struct bread *b); /* it is said to be gone, and does nothing more */
 void brd_owner_free(struct bread *b);  /* once no operation is under way */
+
+/* ---- due.c: questions that nobody answered in time ---- */
+void brd_due_open(struct bread *b);
+void brd_due_look(struct bread *b); /* on the first loop: answers what is due */
+void brd_due_close(struct bread *b);
+void brd_due_free(struct bread *b); /* once no operation is under way */

@@ -222,6 +222,8 @@ static void on_beat(struct timer *t)
 		renew(o);
 	if (o->beats % SCAN_BEATS == 0 || !alone(o))
 		scan(o);
+	if (!o->b->alone)
+		brd_due_look(o->b);
 	brd_timer_start(&o->timer, o->loop, BEAT_MS, on_beat);
 }
 
@@ -252,6 +254,7 @@ int brd_owner_open(struct bread *b, struct bread_err *err)
 	if (o->tx.op.code != BREAD_OK || o->renewing)
 		return brd_fail(err, BREAD_E_UPSTREAM, "store", "the store takes no writes: %s",
 			o->tx.op.err.text);
+	brd_due_open(b);
 	scan(o);
 	brd_timer_start(&o->timer, o->loop, BEAT_MS, on_beat);
 	return 0;
@@ -265,6 +268,7 @@ void brd_owner_close(struct bread *b)
 		return;
 	o->closing = true;
 	brd_timer_stop(&o->timer);
+	brd_due_close(b);
 	if (turn_until_idle(o, 5000)) {
 		o->renewing = true;
 		memset(&o->tx, 0, sizeof(o->tx));
@@ -283,6 +287,7 @@ void brd_owner_free(struct bread *b)
 
 	if (!o)
 		return;
+	brd_due_free(b);
 	bread_read_fini(&o->owners);
 	bread_read_fini(&o->runs);
 	free(o);

@@ -93,6 +93,8 @@ static void fill_resumed(struct jsonw *w, const void *arg)
 	brd_jw_kstr(w, "checkpointId", brd_str(h->checkpoint_id));
 	brd_jw_kraw(w, "response", h->response);
 	brd_jw_kstr(w, "kind", kind_of(h));
+	if (h->expired)
+		brd_jw_kbool(w, "expired", true);
 }
 
 /* The call has its result: everybody is told, and the session has it. */
