@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an agent knows, for its prompt: read before the first call of its model; what it learns
- * meanwhile it knows from its tools (docs/tools.md). */
+/* What an agent knows, for its prompt: read before each call of its model, as its tools may have
+ * added to it (docs/tools.md). */
 #include <stdlib.h>
 #include "base/log.h"
 #include "base/mem.h"
@@ -9,40 +9,41 @@
 
 struct knowing {
 	struct bread_read read;
-	struct node *node;
+	struct model_node *model;
 };
 
 static void on_known(struct bread_op *op)
 {
 	struct knowing *k = op->arg;
-	struct node *n = k->node;
-	struct run *r = n->run;
+	struct model_node *m = k->model;
+	struct run *r = m->node.run;
 	struct tree *t = r->tree;
 
-	n->busy = false;
-	r->knowledge_known = true;
+	m->node.busy = false;
+	m->knows = true;
 	if (op->code == BREAD_OK)
-		brd_knowledge_section(&k->read, r->def->prompt_tokens, &r->knowledge);
+		brd_knowledge_section(&k->read, r->def->prompt_tokens, &m->knowledge);
 	else
 		log_warn("run.knowledge", "what agent %s knows could not be read (%s)", r->def->id,
 			op->err.text);
 	bread_read_fini(&k->read);
 	free(k);
-	brd_node_wake(n);
+	brd_node_wake(&m->node);
 	brd_tree_dirty(t);
 	brd_tree_release(t);
 }
 
-bool brd_knowledge_ready(struct node *n)
+bool brd_knowledge_ready(struct model_node *m)
 {
-	struct run *r = n->run;
+	struct run *r = m->node.run;
 	struct knowing *k;
 
-	if (r->knowledge_known || !r->def->prompt_tokens)
+	if (m->knows || !r->def->prompt_tokens)
 		return true;
 	k = brd_alloc(sizeof(*k));
-	k->node = n;
-	n->busy = true;
+	k->model = m;
+	m->node.busy = true;
+	brd_buf_init(&m->knowledge, BUF_NO_LIMIT);
 	brd_tree_hold(r->tree);
 	brd_read_again(&k->read, BREAD_READ_KNOWLEDGE_OF, (struct bread_str){ 0 });
 	k->read.filter.agent_id = r->base.agent_id;

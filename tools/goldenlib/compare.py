@@ -141,10 +141,10 @@ def prepared(side, scenario):
 
 
 def ordered(side, scenario):
+    for step in side['steps'].values():
+        if 'records' in step:
+            step['records'] = order.canonical(step['records'])
     if order.concurrent(scenario):
-        for step in side['steps'].values():
-            if 'records' in step:
-                step['records'] = order.canonical(step['records'])
         side['model_calls'] = sorted(side['model_calls'] or [], key=lambda c: c['model'])
 
 

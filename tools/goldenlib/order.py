@@ -8,10 +8,6 @@ UUID = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 TIMES = re.compile(r'"(?:timestamp|durationMs)":\d+')
 
 
-def starts_parallel(r):
-    return r.type() == 'pipeline:step:start' and r.agent() == 'parallel'
-
-
 def content(records):
     return [TIMES.sub('', UUID.sub('', l)) for r in records for l in r.lines if not l.startswith('id: ')]
 
@@ -29,17 +25,47 @@ def grouped(records):
     return [r for _, rs in sorted(groups.items(), key=key) for r in rs]
 
 
+def step_ends(records, i):
+    """Where the parallel step ends that starts at i."""
+    for j in range(i + 1, len(records)):
+        if records[j].type() == 'pipeline:step:end' and records[j].run() == records[i].run():
+            return j
+    return len(records)
+
+
+def delegations_end(records, i):
+    """Where the last of the delegations ends that are under way at the same time, from i on; i:
+    there is but one."""
+    opened, most = set(), 0
+    for j in range(i, len(records)):
+        r = records[j]
+        if r.type() in ('tool:call', 'tool:result', 'tool:error') and r.crumb.get('toolName') == 'core_delegate':
+            (opened.add if r.type() == 'tool:call' else opened.discard)(r.crumb['toolCallId'])
+            most = max(most, len(opened))
+        if not opened:
+            return j if most > 1 else i
+    return len(records) if most > 1 else i
+
+
+def region_end(records, i):
+    """What follows record i until there goes on side by side."""
+    r = records[i]
+    if r.type() == 'pipeline:step:start' and r.agent() == 'parallel':
+        return step_ends(records, i)
+    if r.type() == 'tool:call' and r.crumb.get('toolName') == 'core_delegate':
+        return delegations_end(records, i)
+    return i
+
+
 def canonical(records):
     out, i = [], 0
     while i < len(records):
+        end = region_end(records, i)
         out.append(records[i])
         i += 1
-        if not starts_parallel(out[-1]):
+        if end <= i:
             continue
-        step, inner = out[-1].run(), []
-        while i < len(records) and not (records[i].type() == 'pipeline:step:end' and records[i].run() == step):
-            inner.append(records[i])
-            i += 1
+        inner, i = records[i:end], end
         failures = [r for r in inner if r.failure]
         for r in failures:  # it names who happened to be last
             r.edit(r'"(agentId|runId)":"[^"]*"', r'"\1":"<last>"')

@@ -219,7 +219,7 @@ class Scenario:
             if what == 'run':
                 return next(r for r in re.findall(r'"runId":"([^"]*)"', body) if re.fullmatch(UUID, r))
             if what.startswith('run:'):
-                return re.search(r'"agentId":"%s","runId":"([^"]*)"' % re.escape(what[4:]), body)[1]
+                return re.search(r'"agentId":"%s","runId":"(%s)"' % (re.escape(what[4:]), UUID), body)[1]
             if what.startswith('checkpoint'):
                 found = [m for m in re.findall(r'"type":"human:required".*?"checkpointId":"([^"]*)"', body)]
                 return list(dict.fromkeys(found))[int(what[11:-1] or 0) if '[' in what else 0]
@@ -300,7 +300,7 @@ class Scenario:
         if not os.path.exists(path):
             return None
         db = sqlite3.connect(path)
-        db.row_factory = sqlite3.Row
+        db.row_factory, db.text_factory = sqlite3.Row, lambda b: b.decode('utf-8', 'replace')
         tables = db.execute("SELECT name, sql FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")
         order = {t[0]: '' if 'WITHOUT ROWID' in t[1] else 'ORDER BY rowid' for t in tables.fetchall()}
         return {n: [dict(r) for r in db.execute(f'SELECT * FROM "{n}" {by}')] for n, by in order.items()}
