@@ -238,6 +238,7 @@ void brd_node_free(struct node *n)
 		brd_node_free(brd_list_of(l, struct node, siblings));
 	if (n->ops->fini)
 		n->ops->fini(n);
+	brd_hook_run_free(n->hook);
 	brd_list_remove(&n->siblings);
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
@@ -270,6 +271,8 @@ void brd_node_cancel(struct node *n)
 		return;
 	if (n->ops->cancel)
 		n->ops->cancel(n);
+	if (n->hook && n->busy)
+		bread_op_cancel(&n->hook->op);
 	brd_node_wake(n);
 }
 

@@ -203,13 +203,13 @@ static struct bread_message heard(
 	return msg;
 }
 
-static struct bread_str prompt(struct run *r, const struct model_node *m, struct arena *a)
+static struct bread_str prompt(struct run *r, struct arena *a)
 {
 	struct buf b;
 	struct bread_str s;
 
 	brd_buf_init(&b, BUF_NO_LIMIT);
-	brd_agent_def_prompt(r->def, brd_buf_str(&m->knowledge), &b);
+	brd_agent_def_prompt(r->def, brd_buf_str(&r->knowledge), &b);
 	s = brd_arena_copy(a, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return s;
@@ -222,7 +222,7 @@ void brd_history_request(
 	size_t n = r->history_count;
 
 	req->model = brd_str(d->model);
-	req->system = prompt(r, m, a);
+	req->system = prompt(r, a);
 	req->settings = d->settings;
 	req->provider_options = d->provider_options;
 	req->session_id = r->base.session_id;
@@ -308,13 +308,13 @@ static void add_partial(struct run *r, const struct model_node *m, int64_t now)
 	brd_buf_fini(&b);
 }
 
-static void add_structured(struct run *r, int64_t now)
+void brd_history_answer(struct run *r, struct bread_str json)
 {
 	struct buf b;
 
 	brd_buf_init(&b, BUF_NO_LIMIT);
-	brd_json_quote(&b, brd_buf_str(&r->text));
-	add_row(r, "assistant", brd_buf_str(&b), now);
+	brd_json_quote(&b, json);
+	add_row(r, "assistant", brd_buf_str(&b), brd_clock_wall());
 	brd_buf_fini(&b);
 }
 
@@ -352,7 +352,7 @@ void brd_history_store(struct run *r, enum history_mode mode)
 			break;
 		}
 		if (m->structured) {
-			add_structured(r, now);
+			brd_history_answer(r, brd_buf_str(&r->text));
 			continue;
 		}
 		assistant = said(m, &a);

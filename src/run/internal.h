@@ -33,6 +33,16 @@ void brd_node_free(struct node *n);        /* with its children */
 void brd_tree_drive(struct tree *t); /* until no node is ready */
 void brd_tree_dirty(struct tree *t); /* settle it at the end of this turn of the loop */
 
+/* ---- asking.c: hooks ---- */
+/* A run of that chain that the node waits for: fill in what it is about, then brd_hooks_start. The
+ * node is busy, and woken when it has ended. */
+struct hook_run *brd_node_ask(struct node *n, const struct hook_chain *c,
+	enum bread_hook_scope scope, enum bread_hook_point point);
+void brd_node_asked(struct node *n); /* its answer was taken in */
+struct run_error brd_hook_error(struct run *r, const struct hook_run *h); /* it has failed itself */
+struct hook_chain brd_agent_chain(const struct run *r);
+bool brd_agent_hears(const struct run *r, enum bread_hook_point point);
+
 /* ---- tree.c: a tree's life ---- */
 struct tree *brd_tree_new(struct run_env *env, struct loop *l);
 /* Nothing more is written from here on. code: why, for its caller; NULL: it goes on elsewhere. */
@@ -70,7 +80,8 @@ void brd_run_add_rows(
 	struct run *r, struct bread_str session_tags); /* in this turn's transaction */
 /* JSON from outside as one line, as NDJSON can carry it; empty when it is none. */
 struct bread_str brd_run_compact(struct arena *a, struct bread_str json);
-void brd_run_begin(struct run *r, struct node *at); /* its first turn: message, agent:run:start */
+void brd_run_begin(struct run *r, struct node *at); /* its first turn, unless hooks come first */
+void brd_run_announce(struct run *r);               /* its user's message, agent:run:start */
 void brd_tree_opened(struct tree *t); /* nothing of its beginning is under way any more */
 void brd_tree_stored(struct tree *t); /* its row is committed; says so once to who asked */
 
@@ -200,6 +211,8 @@ enum history_mode {
 	HISTORY_SUSPENDED, /* results that are missing come later */
 };
 void brd_history_store(struct run *r, enum history_mode mode);
+/* A hook answered instead of a model: JSON, stored as a text. */
+void brd_history_answer(struct run *r, struct bread_str json);
 void brd_history_journal(struct run *r); /* so that a later owner knows what the session has */
 
 /* ---- kinds of nodes ---- */
@@ -248,14 +261,13 @@ struct model_node {
 	struct timer backoff;
 	struct bread_blob_put put; /* the file that is being stored */
 	struct buf put_bytes;
-	struct list held; /* events that wait behind it */
-	bool knows;       /* the agent's knowledge was read, or none is to be */
-	struct buf knowledge;
+	struct list held;           /* events that wait behind it */
+	struct bread_str recovered; /* JSON: the run's output instead of what failed */
 };
 
 /* knowledge.c: what the agent knows is read before its first call; false: it is being read, and the
  * node is woken. */
-bool brd_knowledge_ready(struct model_node *m);
+bool brd_knowledge_ready(struct node *n);
 
 /* model_events.c: takes an event of the stream in, and emits its crumbs. */
 void brd_model_event(struct model_node *m, const struct bread_event *ev);
@@ -283,11 +295,16 @@ struct tool_node {
 	struct bread_str args;          /* a JSON object */
 	struct bread_part result;       /* what the model is told, once it has ended */
 	struct bread_tool_call call;
-	unsigned turn;    /* of the model's message that asks for it */
-	bool bad_json;    /* the model sent no JSON object */
-	bool over;        /* the turn has more calls than may run */
-	bool interrupted; /* it was started by an owner that died */
-	bool again;       /* the wait before another attempt is over */
+	unsigned turn;  /* of the model's message that asks for it */
+	bool inner;     /* below the question that it waits for, which tells its answer */
+	bool bad_json;  /* the model sent no JSON object */
+	bool over;      /* the turn has more calls than may run */
+	bool may_begin; /* its hooks let it pass */
+	bool cut_short; /* a hook gave the result: it is told once the others have seen it */
+	struct bread_str value; /* its result, while hooks are asked about it */
+	struct run_error error; /* of its last attempt */
+	bool interrupted;       /* it was started by an owner that died */
+	bool again;             /* the wait before another attempt is over */
 	unsigned attempt;
 	int64_t began_mono;
 	struct timer backoff;
@@ -301,21 +318,31 @@ void brd_tool_init_as(struct tool_node *t, const struct tool_node *of);
 /* A call that cannot run (arguments that do not fit, a name nobody has) is settled
  * with an answer for the model: true. */
 bool brd_tool_refused(struct tool_node *t);
+/* true once: it was checked, its hooks let it pass, it was announced. Else it has ended, or is
+ * woken when its hooks have answered. */
+bool brd_tool_may_begin(struct tool_node *t);
+/* First in each advance of a call: what hooks have answered is taken in. FLOW_AGAIN: there is
+ * nothing to wait for, and it has not ended. */
+enum flow brd_tool_asked(struct tool_node *t);
 void brd_tool_answer(
 	struct tool_node *t, struct bread_str text, struct bread_str json, bool failed);
 enum flow brd_tool_ended(struct tool_node *t); /* its answer goes into the journal */
 
 /* What answers a call of that tool, once nobody needs to be asked. NULL: nobody has that name. */
 const struct node_ops *brd_call_ops(const struct tool_def *tool);
-/* Crumbs of a call, for the kinds of nodes that answer one: it begins; it has its result (JSON, or
- * empty), or an error, and its node ends with that. late: it comes after its turn was put aside, as
- * an answer that is told without a crumb. */
+/* For the kinds of nodes that answer a call, ends of it, each with its crumb: it has its result
+ * (JSON, or empty); an attempt has failed, which hooks and the tool's definition may repeat (again
+ * is set then, and the node woken); it has failed for good. */
 void brd_tool_announce(struct tool_node *t);
+void brd_tool_crumb(struct tool_node *t, struct crumb_draft *d, enum crumb_type type);
+void brd_tool_fail_crumb(struct tool_node *t, const struct run_error *e);
 bool brd_tool_late(const struct tool_node *t); /* its turn was put aside already */
 void brd_tool_journal(struct tool_node *t, int state, const struct child *c);
 void brd_tool_journal_task(struct tool_node *t, const char *task_run_id); /* it begins */
-enum flow brd_tool_succeed(struct tool_node *t, struct bread_str json, bool late);
-enum flow brd_tool_fail(struct tool_node *t, const struct run_error *e, bool late);
+enum flow brd_tool_succeed(struct tool_node *t, struct bread_str json);
+enum flow brd_tool_failed(struct tool_node *t, const struct run_error *e);
+enum flow brd_tool_fail(struct tool_node *t, const struct run_error *e);
+void brd_tool_back_off(struct tool_node *t, int64_t ms); /* sets again after it */
 /* It had begun before a crash, and it is not known what it did. */
 enum flow brd_tool_interrupted(struct tool_node *t);
 

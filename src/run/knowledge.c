@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an agent knows, for its prompt: read before each call of its model, as its tools may have
- * added to it (docs/tools.md). */
+/* What an agent knows, for its prompt: read before the first call of its model; what it learns
+ * meanwhile it knows from its tools (docs/tools.md). */
 #include <stdlib.h>
 #include "base/log.h"
 #include "base/mem.h"
@@ -9,41 +9,40 @@
 
 struct knowing {
 	struct bread_read read;
-	struct model_node *model;
+	struct node *node;
 };
 
 static void on_known(struct bread_op *op)
 {
 	struct knowing *k = op->arg;
-	struct model_node *m = k->model;
-	struct run *r = m->node.run;
+	struct node *n = k->node;
+	struct run *r = n->run;
 	struct tree *t = r->tree;
 
-	m->node.busy = false;
-	m->knows = true;
+	n->busy = false;
+	r->knowledge_known = true;
 	if (op->code == BREAD_OK)
-		brd_knowledge_section(&k->read, r->def->prompt_tokens, &m->knowledge);
+		brd_knowledge_section(&k->read, r->def->prompt_tokens, &r->knowledge);
 	else
 		log_warn("run.knowledge", "what agent %s knows could not be read (%s)", r->def->id,
 			op->err.text);
 	bread_read_fini(&k->read);
 	free(k);
-	brd_node_wake(&m->node);
+	brd_node_wake(n);
 	brd_tree_dirty(t);
 	brd_tree_release(t);
 }
 
-bool brd_knowledge_ready(struct model_node *m)
+bool brd_knowledge_ready(struct node *n)
 {
-	struct run *r = m->node.run;
+	struct run *r = n->run;
 	struct knowing *k;
 
-	if (m->knows || !r->def->prompt_tokens)
+	if (r->knowledge_known || !r->def->prompt_tokens)
 		return true;
 	k = brd_alloc(sizeof(*k));
-	k->model = m;
-	m->node.busy = true;
-	brd_buf_init(&m->knowledge, BUF_NO_LIMIT);
+	k->node = n;
+	n->busy = true;
 	brd_tree_hold(r->tree);
 	brd_read_again(&k->read, BREAD_READ_KNOWLEDGE_OF, (struct bread_str){ 0 });
 	k->read.filter.agent_id = r->base.agent_id;

@@ -7,11 +7,15 @@
  * just read from the store: it walks over what has ended and stops at the first
  * thing that has not. */
 #include <stdio.h>
+#include "base/clock.h"
+#include "base/log.h"
 #include "run/internal.h"
 
 struct agent_node {
 	struct node node;
 	unsigned turn;
+	bool told;         /* that it is put aside */
+	struct buf output; /* JSON, while hooks are asked about it */
 };
 
 static struct model_node *model_at(struct node *n, unsigned turn)
@@ -72,7 +76,6 @@ static struct node *call_node(struct node *n, struct model_node *m, size_t i)
 	c = brd_node_child(n, for_human(tool) ? &brd_human_node : brd_call_ops(tool), "tool.%u.%zu",
 		m->turn, i);
 	t = (struct tool_node *)c;
-	t->turn = m->turn;
 	if (!t->call_id.p)
 		brd_tool_init(t, m, i);
 	m->calls[i].node = c;
@@ -129,22 +132,76 @@ static enum flow stopped(struct node *n)
 		e.code = BRD_STR("RUN_TIMEOUT");
 		e.message = BRD_STR("the run took longer than it may");
 	}
+	if (!r->announced)
+		brd_run_announce(r);
 	brd_history_store(r, HISTORY_CANCELLED);
 	return fail(n, e, !r->timed_out);
 }
 
+/* ---- the end, with the hooks that see it ---- */
+
+static enum flow end_well(struct agent_node *a, struct buf *output)
+{
+	brd_loop_close(a->node.run, "completed");
+	brd_run_complete(a->node.run, output);
+	return brd_node_end(&a->node, END_OK);
+}
+
+/* output: JSON; it is taken. */
+static enum flow finish(struct agent_node *a, struct buf *output)
+{
+	struct run *r = a->node.run;
+	struct hook_chain c = brd_agent_chain(r);
+	struct hook_run *h;
+
+	if (!brd_hooks_hear(&c, BREAD_HOOK_AGENT, BREAD_HOOK_AFTER_RUN))
+		return end_well(a, output);
+	brd_history_journal(r); /* its turns are stored before the run has ended */
+	a->output = *output;
+	h = brd_node_ask(&a->node, &c, BREAD_HOOK_AGENT, BREAD_HOOK_AFTER_RUN);
+	h->input = r->input;
+	h->output = brd_buf_str(&a->output);
+	h->duration_ms = brd_clock_mono() - r->started_mono;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
+}
+
+static enum flow take_after(struct agent_node *a)
+{
+	struct hook_run *h = a->node.hook;
+	struct buf out = a->output;
+
+	brd_buf_init(&a->output, BUF_NO_LIMIT);
+	if (h->op.code != BREAD_OK) {
+		struct run_error e = brd_hook_error(a->node.run, h);
+
+		brd_buf_fini(&out);
+		brd_node_asked(&a->node);
+		return fail(&a->node, e, false);
+	}
+	if (h->answer == BREAD_HOOK_OUTPUT) {
+		brd_buf_clear(&out);
+		brd_buf_add(&out, h->value);
+	}
+	brd_node_asked(&a->node);
+	return end_well(a, &out);
+}
+
 /* The text of all steps, in the form that the agent's definition asks for. It may be long: each
  * copy of it goes before the next one is made. */
-static enum flow complete(struct node *n, const struct model_node *last)
+static enum flow complete(struct agent_node *a, const struct model_node *last)
 {
-	struct run *r = n->run;
+	struct run *r = a->node.run;
 	struct buf out;
 	const char *why = "the format failed";
 	bool ok = true;
 
-	brd_history_store(r, HISTORY_ENDED);
-	brd_loop_close(r, "completed");
 	brd_buf_init(&out, BUF_NO_LIMIT);
+	if (last->recovered.n) { /* what failed is not stored */
+		brd_buf_add(&out, last->recovered);
+		return finish(a, &out);
+	}
+	brd_history_store(r, HISTORY_ENDED);
 	if (last->structured)
 		brd_buf_add(&out, brd_buf_str(&r->text));
 	else if (r->def->format == FORMAT_CUSTOM)
@@ -155,17 +212,100 @@ static enum flow complete(struct node *n, const struct model_node *last)
 	brd_buf_fini(&r->text);
 	if (!ok) {
 		brd_buf_fini(&out);
-		return fail(n, brd_run_error(r, "AGENT_ERROR", brd_str(why)), false);
+		return fail(&a->node, brd_run_error(r, "AGENT_ERROR", brd_str(why)), false);
 	}
-	brd_run_complete(r, &out);
-	return brd_node_end(n, END_OK);
+	return finish(a, &out);
+}
+
+/* ---- the beginning ---- */
+
+static enum flow ask_before(struct agent_node *a)
+{
+	struct run *r = a->node.run;
+	struct hook_chain c = brd_agent_chain(r);
+	struct hook_run *h = brd_node_ask(&a->node, &c, BREAD_HOOK_AGENT, BREAD_HOOK_BEFORE_RUN);
+
+	h->input = r->input;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
+}
+
+static enum flow cut_short(struct agent_node *a, struct bread_str value)
+{
+	struct run *r = a->node.run;
+	struct buf out;
+
+	brd_history_answer(r, value);
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	brd_buf_add(&out, value);
+	return finish(a, &out);
+}
+
+static enum flow take_before(struct agent_node *a)
+{
+	struct run *r = a->node.run;
+	struct hook_run *h = a->node.hook;
+	struct bread_str value = brd_arena_copy(&r->arena, h->value);
+	enum bread_hook_answer answer = h->answer;
+	struct run_error e;
+	bool broke = h->op.code != BREAD_OK;
+
+	if (broke)
+		e = brd_hook_error(r, h);
+	brd_node_asked(&a->node);
+	if (answer == BREAD_HOOK_INPUT)
+		r->input = value;
+	brd_run_announce(r);
+	if (broke)
+		return fail(&a->node, e, false);
+	return answer == BREAD_HOOK_OUTPUT ? cut_short(a, value) : FLOW_AGAIN;
+}
+
+/* Goes on with what a chain of hooks has answered. FLOW_AGAIN: with the turns. */
+static enum flow take_hook(struct agent_node *a)
+{
+	struct hook_run *h = a->node.hook;
+
+	if (a->node.run->cancelled) {
+		brd_node_asked(&a->node);
+		return a->node.run->announced ? FLOW_AGAIN : stopped(&a->node);
+	}
+	switch (h->point) {
+	case BREAD_HOOK_BEFORE_RUN:
+		return take_before(a);
+	case BREAD_HOOK_AFTER_RUN:
+		return take_after(a);
+	default: /* it was told that the run is put aside */
+		if (h->op.code != BREAD_OK)
+			log_warn("run.hook", "onSuspend of agent %s failed: %s",
+				a->node.run->def->id, h->op.err.text);
+		brd_node_asked(&a->node);
+		return FLOW_AGAIN;
+	}
+}
+
+/* ---- waiting ---- */
+
+static enum flow tell_suspend(struct agent_node *a)
+{
+	struct hook_chain c = brd_agent_chain(a->node.run);
+	struct hook_run *h = brd_node_ask(&a->node, &c, BREAD_HOOK_AGENT, BREAD_HOOK_ON_SUSPEND);
+
+	a->told = true;
+	h->input = a->node.run->input;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
 }
 
 /* What the session had before this run must be known when the run is put aside. */
 static enum flow wait(struct node *n)
 {
+	struct agent_node *a = (struct agent_node *)n;
+
 	if (n->run->history_before < 0 && !brd_history_ready(n))
 		return FLOW_WAIT;
+	if (!a->told && brd_agent_hears(n->run, BREAD_HOOK_ON_SUSPEND))
+		return tell_suspend(a);
 	return brd_node_park(n);
 }
 
@@ -174,6 +314,12 @@ static enum flow agent_advance(struct node *n)
 	struct agent_node *a = (struct agent_node *)n;
 	struct run *r = n->run;
 
+	if (n->busy)
+		return FLOW_WAIT;
+	if (n->hook && take_hook(a) == FLOW_WAIT)
+		return FLOW_WAIT;
+	if (!r->announced)
+		return r->cancelled ? stopped(n) : ask_before(a);
 	for (;; a->turn++) {
 		struct model_node *m;
 
@@ -186,6 +332,8 @@ static enum flow agent_advance(struct node *n)
 			return fail(n, m->node.error, false);
 		if (m->node.end == END_CANCELED)
 			return stopped(n);
+		if (m->recovered.n)
+			return complete(a, m);
 		switch (look_at_calls(n, m)) {
 		case TURN_RUNS:
 			return FLOW_WAIT;
@@ -193,18 +341,25 @@ static enum flow agent_advance(struct node *n)
 			return r->cancelled ? FLOW_WAIT : wait(n);
 		case TURN_ENDED:
 			brd_links_forget(r, a->turn);
+			a->told = false;
 			break;
 		}
 		if (r->cancelled)
 			return stopped(n);
 		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max ||
 			brd_tree_spent(r->tree))
-			return complete(n, m);
+			return complete(a, m);
 	}
+}
+
+static void agent_fini(struct node *n)
+{
+	brd_buf_fini(&((struct agent_node *)n)->output);
 }
 
 const struct node_ops brd_agent_node = {
 	.kind = "agent",
 	.size = sizeof(struct agent_node),
 	.advance = agent_advance,
+	.fini = agent_fini,
 };

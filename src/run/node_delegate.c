@@ -74,7 +74,7 @@ static enum flow refuse_stranger(struct delegate_node *n, struct bread_str agent
 	e.context = brd_arena_copy(&t->arena, brd_buf_str(&ctx));
 	brd_buf_fini(&text);
 	brd_buf_fini(&ctx);
-	return brd_tool_fail(t, &e, false);
+	return brd_tool_fail(t, &e);
 }
 
 static struct run_error limit(
@@ -117,7 +117,7 @@ static bool over_cap(struct delegate_node *n, struct bread_str agent_id, struct 
 
 static enum flow refuse(struct delegate_node *n, const struct run_error *e)
 {
-	return brd_tool_fail(&n->tool, e, false);
+	return brd_tool_failed(&n->tool, e);
 }
 
 static enum flow start(struct delegate_node *n, struct bread_str agent_id, struct bread_str input)
@@ -157,10 +157,10 @@ static enum flow begin(struct delegate_node *n)
 	struct tool_node *t = &n->tool;
 	struct jval args;
 
+	if (!brd_tool_may_begin(t))
+		return FLOW_WAIT;
 	t->node.begun = true;
-	if (brd_tool_refused(t))
-		return brd_tool_ended(t);
-	brd_tool_announce(t);
+	t->again = false;
 	brd_json_parse(&t->arena, t->args, 0, &args, NULL);
 	return start(n, brd_json_str(brd_json_get(args, "agentId"), &t->arena),
 		brd_json_raw(brd_json_get(args, "input")));
@@ -169,22 +169,22 @@ static enum flow begin(struct delegate_node *n)
 static enum flow take_end(struct delegate_node *n, bool ok)
 {
 	struct run *c = n->child.run;
-	bool late = brd_tool_late(&n->tool);
 
 	n->child.run = NULL;
-	return ok ? brd_tool_succeed(&n->tool, c->output, late)
-		  : brd_tool_fail(&n->tool, &c->error, late);
+	return ok ? brd_tool_succeed(&n->tool, c->output) : brd_tool_failed(&n->tool, &c->error);
 }
 
 static enum flow delegate_advance(struct node *node)
 {
 	struct delegate_node *n = (struct delegate_node *)node;
 
+	if (brd_tool_asked(&n->tool) == FLOW_WAIT)
+		return FLOW_WAIT;
 	switch (brd_child_state(&n->child)) {
 	case CHILD_NONE:
 		if (node->run->cancelled)
 			return brd_node_end(node, END_CANCELED);
-		if (node->begun) /* the store has a call of it, and no run */
+		if (node->begun && !n->tool.again) /* the store has a call of it, and no run */
 			return brd_tool_interrupted(&n->tool);
 		return brd_tree_held_back(node->run->tree) ? FLOW_WAIT : begin(n);
 	case CHILD_RUNS:

@@ -38,7 +38,7 @@ static enum flow refuse(
 {
 	struct run_error e = { brd_str(code), text, context };
 
-	return brd_tool_fail(&n->tool, &e, false);
+	return brd_tool_failed(&n->tool, &e);
 }
 
 /* ---- a round ---- */
@@ -94,7 +94,7 @@ static void record_round(struct loop_node *n, struct bread_str output)
 	brd_uuid7(id);
 	rec->round = (struct bread_loop_round_row){
 		.id = brd_tx_copy(r, brd_str(id)),
-		.loop_id = brd_str(l->id),
+		.loop_id = brd_tx_copy(r, brd_str(l->id)),
 		.index = l->rounds,
 		.input = brd_tx_copy(r, l->input),
 		.output = brd_tx_copy(r, output),
@@ -139,15 +139,7 @@ static enum flow end_round(struct loop_node *n)
 	brd_loop_state_record(r, "running");
 	brd_loop_state_journal(r);
 	round_crumb(n, CRUMB_LOOP_ROUND_END, output);
-	return brd_tool_succeed(&n->tool, round_result(n, output), brd_tool_late(&n->tool));
-}
-
-static void on_backoff(struct timer *timer)
-{
-	struct tool_node *t = brd_list_of(timer, struct tool_node, backoff);
-
-	t->again = true;
-	brd_node_wake(&t->node);
+	return brd_tool_succeed(&n->tool, round_result(n, output));
 }
 
 /* The loop stays open, and the number of the round is not used up. */
@@ -156,17 +148,15 @@ static enum flow fail_round(struct loop_node *n)
 	struct tool_node *t = &n->tool;
 	const struct retry_def *retry = &t->node.run->def->loop_retry;
 	struct run *c = n->child.run;
-	bool late = brd_tool_late(t);
 
 	n->child.run = NULL;
 	if (++t->attempt < retry->attempts && !t->node.run->cancelled) {
-		brd_timer_start(&t->backoff, t->node.run->loop, brd_retry_ms(retry, t->attempt),
-			on_backoff);
+		brd_tool_back_off(t, brd_retry_ms(retry, t->attempt));
 		return FLOW_WAIT;
 	}
 	state_of(n)->running = false;
 	brd_loop_state_journal(t->node.run);
-	return brd_tool_fail(t, &c->error, late);
+	return brd_tool_failed(t, &c->error);
 }
 
 /* ---- the tools ---- */
@@ -232,7 +222,7 @@ static enum flow refuse_names(struct loop_node *n, char **bad, bool unknown)
 	e.context = brd_arena_copy(&t->arena, brd_buf_str(&ctx));
 	brd_buf_fini(&text);
 	brd_buf_fini(&ctx);
-	return brd_tool_fail(t, &e, false);
+	return brd_tool_failed(t, &e);
 }
 
 /* The names that do not hold, in their order; NULL: all do. */
@@ -272,7 +262,7 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 	if (bad)
 		return refuse_names(n, bad, true);
 	if (!brd_run_may_start(r, BRD_STR(""), &t->arena, &e))
-		return brd_tool_fail(t, &e, false);
+		return brd_tool_failed(t, &e);
 	brd_loop_state_open(r, names, count, brd_json_raw(list));
 	return start_round(n, brd_json_raw(brd_json_get(args, "input")));
 }
@@ -318,7 +308,7 @@ static enum flow exhaust(struct loop_node *n)
 			"output "
 			"as your result."));
 	brd_jw_end_obj(&w);
-	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b), false);
+	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return flow;
 }
@@ -362,7 +352,7 @@ static enum flow finish(struct loop_node *n, struct jval args)
 	brd_jw_kint(&w, "iterations", l->rounds);
 	brd_jw_kraw(&w, "result", given.n ? given : l->last);
 	brd_jw_end_obj(&w);
-	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b), false);
+	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return flow;
 }
@@ -374,10 +364,9 @@ static enum flow begin(struct loop_node *n)
 	struct tool_node *t = &n->tool;
 	struct jval args;
 
+	if (!brd_tool_may_begin(t))
+		return FLOW_WAIT;
 	t->node.begun = true;
-	if (brd_tool_refused(t))
-		return brd_tool_ended(t);
-	brd_tool_announce(t);
 	brd_json_parse(&t->arena, t->args, 0, &args, NULL);
 	switch (t->tool->kind) {
 	case TOOL_LOOP_START:
@@ -394,6 +383,8 @@ static enum flow loop_advance(struct node *node)
 	struct loop_node *n = (struct loop_node *)node;
 	struct tool_node *t = &n->tool;
 
+	if (brd_tool_asked(t) == FLOW_WAIT)
+		return FLOW_WAIT;
 	switch (brd_child_state(&n->child)) {
 	case CHILD_NONE:
 		break;
@@ -411,12 +402,13 @@ static enum flow loop_advance(struct node *node)
 		n->child.run = NULL;
 		return brd_node_end(node, END_CANCELED);
 	}
-	if (brd_timer_active(&t->backoff))
-		return FLOW_WAIT;
 	if (node->run->cancelled)
 		return brd_node_end(node, END_CANCELED);
 	if (t->again) {
 		t->again = false;
+		if (!n->child.id[0] || !is_open(node->run))
+			return begin(n); /* the call itself once more */
+		state_of(n)->running = true;
 		start_run(n);
 		return FLOW_WAIT;
 	}

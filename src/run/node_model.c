@@ -109,6 +109,8 @@ static bool collides(struct model_node *m)
 	return true;
 }
 
+static enum flow take_hook(struct model_node *m);
+
 static enum flow model_advance(struct node *n)
 {
 	struct model_node *m = (struct model_node *)n;
@@ -121,11 +123,13 @@ static enum flow model_advance(struct node *n)
 	}
 	if (n->busy || brd_timer_active(&m->backoff))
 		return FLOW_WAIT;
+	if (n->hook && !r->cancelled)
+		return take_hook(m);
 	if (r->cancelled)
 		return brd_node_end(n, END_CANCELED);
 	if (m->called)
 		return FLOW_WAIT;
-	if (!brd_history_ready(n) || !brd_knowledge_ready(m))
+	if (!brd_history_ready(n) || !brd_knowledge_ready(n))
 		return FLOW_WAIT;
 	m->called = true;
 	if (r->history_fault.code.n)
@@ -264,7 +268,69 @@ static void try_again(struct model_node *m)
 	if (m->emitted)
 		brd_model_void(r, m->attempt, m->fault.code);
 	brd_model_parts_clear(m);
-	brd_timer_start(&m->backoff, r->loop, brd_retry_ms(&r->def->retry, m->attempt), on_backoff);
+	brd_timer_start(&m->backoff, r->loop,
+		r->def->retry.attempts ? brd_retry_ms(&r->def->retry, m->attempt) : 0, on_backoff);
+}
+
+/* ---- after a failed attempt (docs/hooks.md) ---- */
+
+static void settle_error(struct model_node *m, enum bread_hook_answer answer)
+{
+	int64_t attempts = m->node.run->def->retry.attempts;
+	bool again =
+		attempts ? m->attempt < attempts : answer == BREAD_HOOK_RETRY && m->attempt == 1;
+
+	if (again && answer != BREAD_HOOK_FAIL)
+		try_again(m);
+	else
+		brd_node_fail(&m->node, &m->fault);
+}
+
+static bool ask_about_error(struct model_node *m)
+{
+	struct run *r = m->node.run;
+	struct hook_chain c = brd_agent_chain(r);
+	struct hook_run *h;
+
+	if (!brd_hooks_hear(&c, BREAD_HOOK_AGENT, BREAD_HOOK_ON_ERROR))
+		return false;
+	h = brd_node_ask(&m->node, &c, BREAD_HOOK_AGENT, BREAD_HOOK_ON_ERROR);
+	h->input = r->input;
+	h->error_code = m->fault.code;
+	h->error_message = m->fault.message;
+	h->error_context = m->fault.context;
+	brd_hooks_start(h);
+	return true;
+}
+
+static void replace_fault(struct model_node *m, const struct hook_run *h)
+{
+	if (h->error_code_out)
+		m->fault.code = brd_arena_copy(&m->arena, brd_str(h->error_code_out));
+	if (h->error_text_out)
+		m->fault.message = brd_arena_copy(&m->arena, brd_str(h->error_text_out));
+	m->fault.context = (struct bread_str){ 0 };
+}
+
+static enum flow take_hook(struct model_node *m)
+{
+	struct run *r = m->node.run;
+	struct hook_run *h = m->node.hook;
+	enum bread_hook_answer answer = h->answer;
+
+	if (h->op.code != BREAD_OK) {
+		m->fault = brd_hook_error(r, h);
+		answer = BREAD_HOOK_FAIL;
+	} else if (answer == BREAD_HOOK_FAIL) {
+		replace_fault(m, h);
+	} else if (answer == BREAD_HOOK_OUTPUT) {
+		m->recovered = brd_arena_copy(&m->arena, h->value);
+	}
+	brd_node_asked(&m->node);
+	if (answer == BREAD_HOOK_OUTPUT)
+		return brd_node_end(&m->node, END_OK);
+	settle_error(m, answer);
+	return FLOW_WAIT;
 }
 
 void brd_model_settle(struct model_node *m)
@@ -291,10 +357,8 @@ void brd_model_settle(struct model_node *m)
 		return;
 	}
 	atomic_fetch_add_explicit(&r->env->counts->model_errors, 1, memory_order_relaxed);
-	if (m->attempt < r->def->retry.attempts)
-		try_again(m);
-	else
-		brd_node_fail(&m->node, &m->fault);
+	if (!ask_about_error(m))
+		settle_error(m, BREAD_HOOK_NOTHING);
 }
 
 static int64_t usage_at(struct jval data, size_t i)
@@ -344,7 +408,6 @@ static void model_fini(struct node *n)
 	brd_model_parts_clear(m);
 	brd_model_held_clear(m);
 	brd_buf_fini(&m->put_bytes);
-	brd_buf_fini(&m->knowledge);
 	brd_arena_fini(&m->arena);
 }
 

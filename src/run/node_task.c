@@ -13,6 +13,8 @@ struct task_node {
 	struct bread_task_run_row row;
 	char id[UUID_LEN + 1]; /* of the record */
 	int64_t began_mono;
+	struct bread_str input, output; /* JSON, as hooks left them */
+	struct run_error error;         /* of the last attempt */
 };
 
 static struct run *run_of(struct task_node *n)
@@ -53,7 +55,7 @@ static void begin_record(struct task_node *n)
 		.session_id = r->base.session_id,
 		.run_id = r->base.run_id,
 		.model = text_in(n, brd_task_put_model),
-		.input = n->tool.args,
+		.input = n->input,
 		.status = BRD_STR("running"),
 		.duration_ms = -1,
 		.created_at = brd_clock_wall(),
@@ -135,7 +137,7 @@ static void call(struct task_node *n)
 	brd_tool_journal_task(&n->tool, n->id);
 	n->began_mono = brd_clock_mono();
 	n->call.def = n->tool.tool->task;
-	n->call.input = n->tool.args;
+	n->call.input = n->input;
 	n->call.env = r->env;
 	n->call.loop = r->loop;
 	n->tool.node.busy = true;
@@ -145,14 +147,6 @@ static void call(struct task_node *n)
 	atomic_fetch_add_explicit(&r->env->counts->model_calls, 1, memory_order_relaxed);
 	bread_op_init(&n->call.op, r->loop, on_call_end, n);
 	brd_task_call_start(&n->call);
-}
-
-static void on_backoff(struct timer *timer)
-{
-	struct tool_node *t = brd_list_of(timer, struct tool_node, backoff);
-
-	t->again = true;
-	brd_node_wake(&t->node);
 }
 
 static void count_usage(struct task_node *n)
@@ -165,25 +159,86 @@ static void count_usage(struct task_node *n)
 	r->tree->tokens += u->input + u->cache_read + u->cache_write + u->output;
 }
 
-static enum flow fail(struct task_node *n)
+/* ---- hooks of the task ---- */
+
+static struct hook_chain chain_of(struct task_node *n)
+{
+	struct run *r = run_of(n);
+
+	return (struct hook_chain){ .own = n->tool.tool->task->hook_set,
+		.of_agent = r->def->hook_set,
+		.table = r->env->hooks,
+		.agent_id = r->base.agent_id };
+}
+
+/* NULL: nobody has anything to say. */
+static struct hook_run *ask(struct task_node *n, enum bread_hook_point point)
+{
+	struct hook_chain c = chain_of(n);
+	struct hook_run *h;
+
+	if (!brd_hooks_hear(&c, BREAD_HOOK_TASK, point))
+		return NULL;
+	h = brd_node_ask(&n->tool.node, &c, BREAD_HOOK_TASK, point);
+	h->about.name = brd_str(n->tool.tool->task->name);
+	h->input = n->input;
+	return h;
+}
+
+static enum flow succeed(struct task_node *n, struct bread_str output)
+{
+	struct hook_run *h = ask(n, BREAD_HOOK_AFTER_RUN);
+
+	n->output = output;
+	if (!h)
+		return brd_tool_succeed(&n->tool, output);
+	h->output = output;
+	h->duration_ms = n->row.duration_ms > 0 ? n->row.duration_ms : 0;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
+}
+
+/* ---- what became of an attempt ---- */
+
+static enum flow settle(struct task_node *n, enum bread_hook_answer answer)
 {
 	struct tool_node *t = &n->tool;
-	struct run_error e = { n->call.code, n->call.message, n->call.context };
 	const struct retry_def *retry = &t->tool->task->retry;
+	bool again = retry->attempts ? t->attempt < retry->attempts
+				     : answer == BREAD_HOOK_RETRY && t->attempt == 1;
 
-	if (t->attempt < retry->attempts) {
-		brd_task_call_fini(&n->call);
-		n->id[0] = 0;
-		brd_timer_start(
-			&t->backoff, run_of(n)->loop, brd_retry_ms(retry, t->attempt), on_backoff);
-		return FLOW_WAIT;
+	if (!again || answer == BREAD_HOOK_FAIL) {
+		t->attempt = 0; /* those were the task's */
+		return brd_tool_failed(t, &n->error);
 	}
-	if (!e.code.n) {
-		e.code = BRD_STR("TASK_ERROR");
-		e.context =
-			brd_arena_printf(&t->arena, "{\"taskName\":\"%s\"}", t->tool->task->name);
-	}
-	return brd_tool_fail(t, &e, false);
+	n->id[0] = 0;
+	brd_tool_back_off(t, retry->attempts ? brd_retry_ms(retry, t->attempt) : 0);
+	return FLOW_WAIT;
+}
+
+static enum flow fail(struct task_node *n)
+{
+	struct hook_run *h = ask(n, BREAD_HOOK_ON_ERROR);
+
+	if (!h)
+		return settle(n, BREAD_HOOK_NOTHING);
+	h->error_code = n->error.code;
+	h->error_message = n->error.message;
+	h->error_context = n->error.context;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
+}
+
+static void keep_error(struct task_node *n)
+{
+	struct arena *a = &n->tool.arena;
+
+	n->error = (struct run_error){ brd_arena_copy(a, n->call.code),
+		brd_arena_copy(a, n->call.message), brd_arena_copy(a, n->call.context) };
+	if (n->error.code.n)
+		return;
+	n->error.code = BRD_STR("TASK_ERROR");
+	n->error.context = brd_arena_printf(a, "{\"taskName\":\"%s\"}", n->tool.tool->task->name);
 }
 
 static enum flow take(struct task_node *n)
@@ -195,7 +250,75 @@ static enum flow take(struct task_node *n)
 		return brd_node_end(&n->tool.node, END_CANCELED);
 	end_record(n, ok);
 	end_crumb(n);
-	return ok ? brd_tool_succeed(&n->tool, n->row.output, false) : fail(n);
+	if (!ok)
+		keep_error(n);
+	brd_task_call_fini(&n->call);
+	return ok ? succeed(n, n->row.output) : fail(n);
+}
+
+static enum flow hook_broke(struct task_node *n)
+{
+	struct run_error e = brd_hook_error(run_of(n), n->tool.node.hook);
+
+	brd_node_asked(&n->tool.node);
+	e.code = BRD_STR("TOOL_ERROR");
+	e.context =
+		brd_arena_printf(&n->tool.arena, "{\"toolName\":\"%.*s\"}", BRD_ARG(n->tool.name));
+	return brd_tool_failed(&n->tool, &e);
+}
+
+static void replace_error(struct task_node *n, const struct hook_run *h)
+{
+	struct arena *a = &n->tool.arena;
+
+	if (h->error_code_out)
+		n->error.code = brd_arena_copy(a, brd_str(h->error_code_out));
+	if (h->error_text_out)
+		n->error.message = brd_arena_copy(a, brd_str(h->error_text_out));
+	n->error.context = (struct bread_str){ 0 };
+}
+
+/* FLOW_AGAIN: the task is to be called. */
+static enum flow take_hook(struct task_node *n)
+{
+	struct hook_run *h = n->tool.node.hook;
+	struct bread_str value = brd_arena_copy(&n->tool.arena, h->value);
+	enum bread_hook_answer answer = h->answer;
+	enum bread_hook_point point = h->point;
+
+	if (h->op.code != BREAD_OK)
+		return hook_broke(n);
+	if (answer == BREAD_HOOK_FAIL)
+		replace_error(n, h);
+	brd_node_asked(&n->tool.node);
+	if (point == BREAD_HOOK_AFTER_RUN)
+		return brd_tool_succeed(&n->tool, answer == BREAD_HOOK_OUTPUT ? value : n->output);
+	if (answer == BREAD_HOOK_OUTPUT)
+		return succeed(n, value);
+	if (point == BREAD_HOOK_ON_ERROR)
+		return settle(n, answer);
+	if (answer == BREAD_HOOK_INPUT)
+		n->input = value;
+	return FLOW_AGAIN;
+}
+
+/* ---- life ---- */
+
+static enum flow begin(struct task_node *n)
+{
+	struct tool_node *t = &n->tool;
+	struct hook_run *h;
+
+	if (!t->interrupted && !brd_tool_may_begin(t))
+		return FLOW_WAIT;
+	t->node.begun = true;
+	n->input = t->args;
+	h = ask(n, BREAD_HOOK_BEFORE_RUN);
+	if (h)
+		brd_hooks_start(h);
+	else
+		call(n);
+	return FLOW_WAIT;
 }
 
 static enum flow task_advance(struct node *node)
@@ -203,24 +326,25 @@ static enum flow task_advance(struct node *node)
 	struct task_node *n = (struct task_node *)node;
 	struct tool_node *t = &n->tool;
 
-	if (node->busy || brd_timer_active(&t->backoff))
+	if (node->busy)
 		return FLOW_WAIT;
 	if (n->call.asking)
 		return take(n);
+	if (node->hook && node->hook->scope == BREAD_HOOK_TASK && !node->run->cancelled) {
+		if (take_hook(n) == FLOW_AGAIN)
+			call(n);
+		return FLOW_WAIT;
+	}
+	if (brd_tool_asked(t) == FLOW_WAIT)
+		return FLOW_WAIT;
 	if (node->run->cancelled)
 		return brd_node_end(node, END_CANCELED);
-	if (!node->begun && brd_tree_held_back(node->run->tree))
+	if (t->again) {
+		t->again = false;
+		call(n);
 		return FLOW_WAIT;
-	if (!node->begun && !t->interrupted) {
-		node->begun = true;
-		if (brd_tool_refused(t))
-			return brd_tool_ended(t);
-		brd_tool_announce(t);
 	}
-	node->begun = true;
-	t->again = false;
-	call(n);
-	return FLOW_WAIT;
+	return node->begun || brd_tree_held_back(node->run->tree) ? FLOW_WAIT : begin(n);
 }
 
 static void task_cancel(struct node *node)

@@ -128,6 +128,10 @@ static void keep_row(struct run *r, const struct bread_node_row *row)
 		brd_loop_state_load(r, own->row.data);
 		return;
 	}
+	if (brd_str_is(row->kind, "opened")) {
+		r->announced = true;
+		return;
+	}
 	brd_list_push(&r->journal->rows, &own->link);
 	brd_map_put(&r->journal->by_name, own->row.name, own);
 }
@@ -189,6 +193,20 @@ static struct run *build_run(struct taking *t, struct tree *tree, size_t i)
 	return r;
 }
 
+/* Where hooks come before the beginning a line of the journal tells; else a run that has a row has
+ * begun, but for one that was queued. */
+static void settle_announced(struct tree *tree)
+{
+	struct run *root = tree->root;
+
+	brd_list_each(l, &tree->loaded) {
+		struct run *r = brd_list_of(l, struct run, link);
+
+		r->announced |= !r->def || !brd_agent_hears(r, BREAD_HOOK_BEFORE_RUN);
+	}
+	root->announced |= root->seq.head > 0;
+}
+
 static struct tree *build(struct taking *t)
 {
 	struct tree *tree = brd_tree_new(t->env, t->loop);
@@ -201,6 +219,7 @@ static struct tree *build(struct taking *t)
 	}
 	keep_journals(&runs, &t->nodes);
 	brd_map_fini(&runs);
+	settle_announced(tree);
 	tree->epoch = t->row.epoch + 1;
 	tree->seq = tree->stored = t->row.tree_head;
 	tree->root->tags = brd_arena_copy(&tree->root->arena, t->row.tags);

@@ -124,6 +124,7 @@ struct node {
 	enum node_end end;
 	bool begun;             /* its start is in the journal, or need not be */
 	bool busy;              /* an operation of it is running */
+	struct hook_run *hook;  /* that it asks, or whose answer it is to take; NULL: none */
 	bool parked;            /* it waits for humans, and for nothing else */
 	struct run_error error; /* of a failed one */
 };
@@ -168,6 +169,7 @@ struct run {
 	struct pipeline_def *pipeline;               /* of a pipeline */
 	bool cancelled;                              /* somebody asked for it */
 	bool timed_out;
+	bool announced;   /* its user message and agent:run:start were decided */
 	bool ended;       /* its last crumb was decided */
 	uint64_t tx_last; /* the last transaction that borrows from it */
 
@@ -184,7 +186,9 @@ struct run {
 	struct run_error history_fault; /* it could not be read */
 	char input_id[UUID_LEN + 1];    /* of its user message, if that was written here */
 	bool linked;                    /* a row of the store says that it waits for delegations */
-	unsigned stored_turns;          /* of this run: their messages are in the session already */
+	bool knowledge_known;           /* it was read, or none is to be */
+	struct buf knowledge;  /* a section of the prompt, as it was when the run began to call */
+	unsigned stored_turns; /* of this run: their messages are in the session already */
 
 	struct node *root;
 	struct journal *journal; /* of a run that was read from the store */

@@ -50,6 +50,7 @@ struct run *brd_run_make(struct tree *t, struct run *parent, struct agent_def *d
 		r->options = brd_arena_printf(&r->arena, "{\"skill\":\"%s\"}", def->skill->id);
 	r->history_before = -1;
 	brd_buf_init(&r->text, BUF_NO_LIMIT);
+	brd_buf_init(&r->knowledge, BUF_NO_LIMIT);
 	brd_buf_init(&r->files_json, BUF_NO_LIMIT);
 	brd_seq_init(&r->seq, 0);
 	r->topic = brd_topic_get(t->env->hub, r->base.run_id, false);
@@ -72,6 +73,7 @@ void brd_run_free(struct run *r)
 	if (r->journal)
 		brd_map_fini(&r->journal->by_name);
 	brd_buf_fini(&r->text);
+	brd_buf_fini(&r->knowledge);
 	brd_buf_fini(&r->files_json);
 	brd_buf_fini(&r->output_json);
 	brd_timer_stop(&r->deadline);
@@ -211,10 +213,30 @@ static void add_user_message(struct run *r)
 	brd_buf_fini(&b);
 }
 
-static void announce(struct run *r)
+/* So that a later owner does not ask what was asked before it began. */
+static void journal_opened(struct run *r)
+{
+	brd_tx_add(r, BREAD_REC_NODE)->node = (struct bread_node_row){
+		.run_id = r->base.run_id,
+		.name = BRD_STR("opened"),
+		.kind = BRD_STR("opened"),
+		.state = 2,
+		.data = BRD_STR("{}"),
+	};
+}
+
+void brd_run_announce(struct run *r)
 {
 	struct crumb_draft d;
 
+	r->announced = true;
+	if (r->def) {
+		if (r->history_known)
+			brd_history_own_input(r);
+		add_user_message(r);
+		if (brd_agent_hears(r, BREAD_HOOK_BEFORE_RUN))
+			journal_opened(r);
+	}
 	brd_choke_begin(r, &d, CRUMB_RUN_START);
 	brd_jw_kraw(&d.w, "input", r->input);
 	if (r->def && r->def->skill)
@@ -224,12 +246,8 @@ static void announce(struct run *r)
 
 void brd_run_begin(struct run *r, struct node *at)
 {
-	if (r->def) {
-		if (r->history_known)
-			brd_history_own_input(r);
-		add_user_message(r);
-	}
-	announce(r);
+	if (!r->def || !brd_agent_hears(r, BREAD_HOOK_BEFORE_RUN))
+		brd_run_announce(r);
 	brd_run_go(r, at, 0);
 }
 
