@@ -77,7 +77,8 @@ static void step_load(struct node *n, int state, struct jval data)
 	struct arena *a = &n->run->arena;
 
 	s->out.value = brd_json_raw(brd_json_get(data, "output"));
-	s->out.label = brd_json_str(brd_json_get(data, "label"), a);
+	if (brd_json_type(brd_json_get(data, "label")) == JSON_STRING)
+		s->out.label = brd_json_str(brd_json_get(data, "label"), a);
 	n->begun = true;
 	s->taken = brd_json_int_or(brd_json_get(data, "case"), -1);
 	if (state == 2)
