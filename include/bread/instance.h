@@ -212,6 +212,23 @@ struct bread_run_request {
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req,
 	char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 
+/* How a task's call ended. usage: {"inputTokens","outputTokens","totalTokens"}. Strings live for
+ * the call. */
+struct bread_task_outcome {
+	struct bread_str task_run_id;   /* its record: BREAD_READ_TASK_RUN */
+	struct bread_str output, usage; /* JSON; empty when it failed */
+	/* NULL: done; else why not: TASK_ERROR {taskName}, UNKNOWN_PROVIDER, a code of the model's
+	 * own, STORE_FAILED, RUN_CANCELLED: the instance went down */
+	const struct bread_err *err;
+};
+/* Calls a task by itself (docs/compositions.md). input: JSON, empty: {}. It is on record as agent
+ * "standalone", and its session and run are one fresh id. on_end comes once, not from inside this
+ * call. Refusals come here, and then it is not called: TASK_NOT_FOUND {taskId, available},
+ * INPUT_INVALID, CONCURRENCY_LIMIT, DRAINING. */
+BREAD_API int bread_task_run(struct bread *b, struct bread_str name, struct bread_str input,
+	void (*on_end)(const struct bread_task_outcome *o, void *arg), void *arg,
+	struct bread_err *err);
+
 /* Answers a run that waits for a human (contract C15, C16). response: JSON, empty: none was given.
  * req is copied; its strings need not outlive the call. */
 struct bread_resume_request {

@@ -19,6 +19,7 @@ int bread_new(struct bread **ret, struct bread_err *err)
 	brd_list_init(&b->listeners);
 	brd_list_init(&b->subscriptions);
 	brd_list_init(&b->tasks);
+	brd_list_init(&b->task_runs);
 	brd_list_init(&b->pipelines);
 	pthread_mutex_init(&b->lock, NULL);
 	brd_uuid7(b->owner);
@@ -109,6 +110,7 @@ void bread_stop(struct bread *b, int64_t wait_ms)
 	turn_until(b, all_gone, wait_ms);
 	b->leaving = true;
 	brd_active_each(b, brd_tree_leave);
+	brd_tasks_leave(b);
 	turn_until(b, all_gone, 5000);
 	brd_owner_close(b);
 	b->started = false;

@@ -106,6 +106,7 @@ struct bread {
 	pthread_mutex_t lock; /* of what follows */
 	struct list agents, providers, formats, listeners, subscriptions;
 	struct list tasks, pipelines; /* see compositions.c */
+	struct list task_runs;        /* see tasks.c */
 	struct map active, sessions;  /* run id, session id -> struct active */
 	size_t active_count;
 	struct list plugins;
@@ -138,6 +139,9 @@ int brd_registry_inline_tasks(struct bread *b, struct bread_str *ret, const char
 	struct bread_str json, struct arena *a, struct bread_err *err);
 int brd_instance_open_pipelines(struct bread *b, struct bread_err *err); /* of the configuration */
 void brd_compositions_fini(struct bread *b);
+
+/* ---- tasks.c ---- */
+void brd_tasks_leave(struct bread *b); /* those that are under way are cancelled */
 
 /* ---- hooks.c ---- */
 int brd_hooks_configure(struct bread *b, struct bread_err *err); /* plugins, hooks, formats */

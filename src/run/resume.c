@@ -7,6 +7,9 @@
  * answers. Either way what the answer leads to is decided by the tree's owner alone, so any number
  * of answers to one tree may come at the same moment, from anywhere.
  *
+ * The claim leaves a mark, so that whoever comes later is told that somebody was first, and not
+ * that there never was such a checkpoint.
+ *
  * After the transaction the answer is never lost: a tree that has answers nobody has heard is found
  * by its row (wake). */
 #include <stdio.h>
@@ -25,7 +28,7 @@ struct resuming {
 	struct loop *loop;
 	struct arena arena;
 	struct run_resume in;
-	struct bread_read checkpoint, root, node;
+	struct bread_read checkpoint, root, mark;
 	const struct bread_checkpoint_row *row;
 	struct bread_tx tx;
 	struct bread_rec recs[RECS];
@@ -52,7 +55,7 @@ static void over(struct resuming *s, const struct bread_err *err)
 	s->in.on_claimed(s->in.arg, err ? none : s->root.runs->id, s->after, err);
 	bread_read_fini(&s->checkpoint);
 	bread_read_fini(&s->root);
-	bread_read_fini(&s->node);
+	bread_read_fini(&s->mark);
 	brd_arena_fini(&s->arena);
 	free(s);
 }
@@ -80,6 +83,14 @@ static void not_found(struct resuming *s)
 	refuse(s, BREAD_E_NOT_FOUND, "CHECKPOINT_NOT_FOUND", text.p);
 }
 
+static void claimed(struct resuming *s)
+{
+	struct bread_str text = brd_arena_printf(
+		&s->arena, "Checkpoint %.*s was answered already", BRD_ARG(s->in.checkpoint_id));
+
+	refuse(s, BREAD_E_CONFLICT, "CHECKPOINT_CLAIMED", text.p);
+}
+
 static bool failed(struct resuming *s, const struct bread_op *op)
 {
 	if (op->code == BREAD_OK)
@@ -94,6 +105,25 @@ static void ask(struct resuming *s, struct bread_read *read, enum bread_read_kin
 	brd_read_again(read, kind, key);
 	bread_op_init(&read->op, s->loop, on_end, s);
 	brd_store_read(s->env->store, read);
+}
+
+/* The key of the mark that a claim leaves; it goes with the run, or after a day as those of
+ * requests do. */
+static struct bread_str mark_of(struct resuming *s)
+{
+	return brd_arena_printf(&s->arena, "checkpoint %.*s", BRD_ARG(s->in.checkpoint_id));
+}
+
+static void on_mark(struct bread_op *op)
+{
+	struct resuming *s = op->arg;
+
+	if (failed(s, op))
+		return;
+	if (s->mark.count)
+		claimed(s);
+	else
+		not_found(s);
 }
 
 /* ---- what may be an answer ---- */
@@ -212,6 +242,12 @@ static void claim(struct resuming *s)
 		.kind = BRD_STR("human"),
 		.state = 3,
 		.data = answered(s) };
+	add(s, BREAD_REC_IDEMPOTENCY)->idempotency =
+		(struct bread_idempotency_row){ .key = mark_of(s),
+			.hash = s->row->id,
+			.run_id = root->id,
+			.after = s->after,
+			.created_at = brd_clock_wall() };
 	if (s->claimed) {
 		struct bread_rec *take = add(s, BREAD_REC_RUN_TAKE);
 
@@ -316,12 +352,11 @@ static void on_checkpoint(struct bread_op *op)
 	if (failed(s, op))
 		return;
 	if (s->checkpoint.count == 0 && s->looks) {
-		refuse(s, BREAD_E_CONFLICT, "CHECKPOINT_CLAIMED",
-			"somebody else has just answered this checkpoint");
+		claimed(s);
 		return;
 	}
 	if (s->checkpoint.count == 0) {
-		not_found(s);
+		ask(s, &s->mark, BREAD_READ_IDEMPOTENCY, mark_of(s), on_mark);
 		return;
 	}
 	s->row = s->checkpoint.checkpoints;

@@ -116,7 +116,7 @@ static void a_checkpoint_is_claimed_once(void **state)
 	resume(b, checkpoint(&s, 0), "1", &c, &s);
 	assert_string_equal(c.err.name, "");
 	resume(b, checkpoint(&s, 0), "1", &c, &s);
-	assert_string_equal(c.err.name, "CHECKPOINT_NOT_FOUND");
+	assert_string_equal(c.err.name, "CHECKPOINT_CLAIMED");
 	seen_fini(&s);
 	bread_free(b);
 }

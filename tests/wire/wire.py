@@ -81,14 +81,16 @@ def tool(code, **more):
     return {'command': ['/usr/bin/python3', '-c', head + code], 'schema': {'type': 'object'}, **more}
 
 
-def project(models=None, agents=None, tools=None, config=None, folder=None):
-    """agents: id to agent.yaml (model 'ID' for short); tools: agent to name to tool."""
+def project(models=None, agents=None, tools=None, config=None, folder=None, files=None):
+    """agents: id to agent.yaml (model 'ID' for short); tools: agent to name to tool; files: path to content."""
     folder = folder or tempfile.mkdtemp(prefix='bread-wire-')
     c = {'store': {'type': 'sqlite', 'path': 'bread.db', 'sync': 'normal'}, 'transport': 'stream',
          'ingress': ['http-chunked', 'http-sse'],
          'providers': {'s': {'type': 'scripted', 'models': models or {}}}}
     c.update(config or {})
     put(f'{folder}/bread.yaml', c)
+    for path, value in (files or {}).items():
+        put(f'{folder}/{path}', value)
     for id, a in (agents or {}).items():
         a = {'model': {'provider': 's', 'model': a}} if isinstance(a, str) else a
         put(f'{folder}/agents/{id}/agent.yaml', a)
@@ -195,9 +197,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(models=None, agents=None, tools=None, config=None, **kw):
+def serving(models=None, agents=None, tools=None, config=None, files=None, **kw):
     """A server for the length of a with; ends checked: it must go in peace."""
-    folder = project(models, agents, tools, config)
+    folder = project(models, agents, tools, config, files=files)
     s = Server(folder, **kw)
     try:
         yield s

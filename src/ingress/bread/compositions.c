@@ -164,10 +164,48 @@ static void task(struct bread_request *req, void *arg)
 	brd_ingress_ask_id(req, BREAD_READ_TASK_RUN, no_task_run, on_task);
 }
 
+/* ---- a task by itself ---- */
+
+static void on_task_end(const struct bread_task_outcome *o, void *arg)
+{
+	struct bread_request *req = arg;
+	struct bread_sink *s;
+
+	if (o->err) {
+		bread_reply_error(req, o->err);
+		return;
+	}
+	s = bread_sink_new();
+	brd_ingress_put(s, "{\"output\":");
+	bread_sink_add(s, o->output);
+	brd_ingress_put_text(s, "taskRunId", o->task_run_id);
+	brd_ingress_put_raw(s, "usage", o->usage);
+	brd_ingress_put(s, "}");
+	brd_ingress_reply(req, 200, s);
+}
+
+static void run_task(struct bread_request *req, void *arg)
+{
+	struct bread_str input = { 0 };
+	struct bread_err err = { 0 };
+	struct bread_json *body;
+
+	if (!brd_ingress_body(req, &body))
+		return;
+	if (bread_json_type(body, "") == BREAD_JSON_OBJECT &&
+		bread_json_type(body, "input") != BREAD_JSON_NULL)
+		input = bread_json_raw(body, "input");
+	if (bread_task_run(bread_request_instance(req), bread_request_param(req, "id"), input,
+		    on_task_end, req, &err))
+		bread_reply_error(req, &err);
+	bread_json_free(body);
+}
+
 void brd_ingress_mount_compositions(struct ingress *in)
 {
 	bread_route(&in->in, "GET", "/loops", loops, in);
 	bread_route(&in->in, "GET", "/loops/:id", loop, in);
 	bread_route(&in->in, "GET", "/tasks", tasks, in);
 	bread_route(&in->in, "GET", "/tasks/:id", task, in);
+	bread_route(&in->in, "POST", "/tasks/:id/run", run_task, in);
 }

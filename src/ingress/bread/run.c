@@ -113,8 +113,13 @@ void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f, 
  * server may take it, are answers with a status; the rest is told in the stream. */
 static int is_answer(const struct bread_err *err)
 {
-	return strcmp(err->name, "DRAINING") == 0 || strcmp(err->name, "INVALID_ID") == 0 ||
-	       strcmp(err->name, "SESSION_BUSY") == 0 || strcmp(err->name, "RUN_EXISTS") == 0;
+	static const char *const names[] = { "DRAINING", "INVALID_ID", "SESSION_BUSY", "RUN_EXISTS",
+		"ANSWER_INVALID", "CHECKPOINT_NOT_FOUND", "CHECKPOINT_CLAIMED" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(err->name, names[i]) == 0)
+			return 1;
+	return 0;
 }
 
 void brd_ingress_refuse(
