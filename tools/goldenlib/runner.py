@@ -314,9 +314,9 @@ class Scenario:
     def run(self):
         project.make(self.s, self.folder, self.store, self.checks_input)
         self.server = None
-        if not self.s.get('no_server'):
-            self.server = Server(self.bread, self.folder, self.env)
         try:
+            if not self.s.get('no_server'):
+                self.server = Server(self.bread, self.folder, self.env)
             for step in self.s['steps']:
                 self.step(step)
             for id, r in self.responses.items():
