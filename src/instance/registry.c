@@ -287,13 +287,10 @@ static struct format *find_format(struct bread *b, const char *name)
 	return found;
 }
 
-static bool format_of(
-	void *arg, const char *name, struct bread_str text, struct buf *out, const char **ret_error)
+/* Of C, or one of ours: at once. */
+static bool reshape(const struct format *found, const char *name, struct bread_str text,
+	struct buf *out, const char **ret_error)
 {
-	struct format *found = find_format(arg, name);
-
-	if (found && found->lua)
-		return brd_format_lua_here(found->lua, text, out, ret_error);
 	if (found)
 		return apply(found, text, out, ret_error);
 	if (!strcmp(name, "lines")) {
@@ -317,7 +314,8 @@ static void format_start(void *arg, const char *name, struct format_call *call)
 		return;
 	}
 	brd_buf_init(&out, BUF_NO_LIMIT);
-	if (format_of(arg, name, call->text, &out, &why))
+	bread_op_begin(&call->op, NULL, NULL);
+	if (reshape(found, name, call->text, &out, &why))
 		call->json = brd_buf_take(&out, &call->json_len);
 	else
 		r = brd_fail(&err, BREAD_E_UPSTREAM, "format", "%s", why);
@@ -349,7 +347,6 @@ void brd_registry_env(struct bread *b)
 {
 	b->env.provider = provider_of;
 	b->env.definition = definition_of;
-	b->env.format = format_of;
 	b->env.format_start = format_start;
 	b->env.hooks = &b->hooks;
 	b->env.on_crumb = on_crumb;

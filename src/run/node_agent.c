@@ -7,15 +7,19 @@
  * just read from the store: it walks over what has ended and stops at the first
  * thing that has not. */
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "run/internal.h"
+#include "script/format.h"
 
 struct agent_node {
 	struct node node;
 	unsigned turn;
 	bool told;         /* that it is put aside */
 	struct buf output; /* JSON, while hooks are asked about it */
+	struct format_call format;
+	bool formatted; /* it has ended */
 };
 
 static struct model_node *model_at(struct node *n, unsigned turn)
@@ -187,14 +191,58 @@ static enum flow take_after(struct agent_node *a)
 	return end_well(a, &out);
 }
 
+/* ---- a custom form of the output ---- */
+
+static void on_formatted(struct bread_op *op)
+{
+	struct agent_node *a = op->arg;
+	struct tree *t = a->node.run->tree;
+
+	a->node.busy = false;
+	a->formatted = true;
+	brd_node_wake(&a->node);
+	brd_tree_dirty(t);
+	brd_tree_release(t);
+}
+
+/* It may be a script, and is an operation like any other. */
+static enum flow reshape(struct agent_node *a)
+{
+	struct run *r = a->node.run;
+
+	brd_history_journal(r); /* its turns are stored before the run has ended */
+	a->format.text = brd_buf_str(&r->text);
+	a->node.busy = true;
+	brd_tree_hold(r->tree);
+	bread_op_init(&a->format.op, r->loop, on_formatted, a);
+	r->env->format_start(r->env->arg, r->def->format_name, &a->format);
+	return FLOW_WAIT;
+}
+
+static enum flow take_format(struct agent_node *a)
+{
+	struct run *r = a->node.run;
+	struct buf out;
+
+	a->formatted = false;
+	if (r->cancelled)
+		return stopped(&a->node);
+	if (a->format.op.code != BREAD_OK)
+		return fail(&a->node,
+			brd_run_error(r, "AGENT_ERROR",
+				brd_arena_copy(&r->arena, brd_str(a->format.op.err.text))),
+			false);
+	brd_buf_init(&out, BUF_NO_LIMIT);
+	brd_buf_addn(&out, a->format.json, a->format.json_len);
+	return finish(a, &out);
+}
+
 /* The text of all steps, in the form that the agent's definition asks for. It may be long: each
  * copy of it goes before the next one is made. */
 static enum flow complete(struct agent_node *a, const struct model_node *last)
 {
 	struct run *r = a->node.run;
 	struct buf out;
-	const char *why = "the format failed";
-	bool ok = true;
 
 	brd_buf_init(&out, BUF_NO_LIMIT);
 	if (last->recovered.n) { /* what failed is not stored */
@@ -202,18 +250,13 @@ static enum flow complete(struct agent_node *a, const struct model_node *last)
 		return finish(a, &out);
 	}
 	brd_history_store(r, HISTORY_ENDED);
+	if (!last->structured && r->def->format == FORMAT_CUSTOM)
+		return reshape(a);
 	if (last->structured)
 		brd_buf_add(&out, brd_buf_str(&r->text));
-	else if (r->def->format == FORMAT_CUSTOM)
-		ok = r->env->format(
-			r->env->arg, r->def->format_name, brd_buf_str(&r->text), &out, &why);
 	else
 		brd_json_quote(&out, brd_buf_str(&r->text));
 	brd_buf_fini(&r->text);
-	if (!ok) {
-		brd_buf_fini(&out);
-		return fail(&a->node, brd_run_error(r, "AGENT_ERROR", brd_str(why)), false);
-	}
 	return finish(a, &out);
 }
 
@@ -316,6 +359,8 @@ static enum flow agent_advance(struct node *n)
 
 	if (n->busy)
 		return FLOW_WAIT;
+	if (a->formatted)
+		return take_format(a);
 	if (n->hook && take_hook(a) == FLOW_WAIT)
 		return FLOW_WAIT;
 	if (!r->announced)
@@ -352,14 +397,26 @@ static enum flow agent_advance(struct node *n)
 	}
 }
 
+static void agent_cancel(struct node *n)
+{
+	struct agent_node *a = (struct agent_node *)n;
+
+	if (n->busy && a->format.text.p && !n->hook)
+		bread_op_cancel(&a->format.op);
+}
+
 static void agent_fini(struct node *n)
 {
-	brd_buf_fini(&((struct agent_node *)n)->output);
+	struct agent_node *a = (struct agent_node *)n;
+
+	brd_buf_fini(&a->output);
+	free(a->format.json);
 }
 
 const struct node_ops brd_agent_node = {
 	.kind = "agent",
 	.size = sizeof(struct agent_node),
 	.advance = agent_advance,
+	.cancel = agent_cancel,
 	.fini = agent_fini,
 };

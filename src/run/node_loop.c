@@ -14,7 +14,8 @@
 struct loop_node {
 	struct tool_node tool;
 	struct child child;
-	struct bread_str input; /* of the round */
+	struct bread_str input;  /* of the round */
+	struct bread_str result; /* of a loop that is closed, while hooks are told */
 	int64_t round_began;
 };
 
@@ -39,6 +40,27 @@ static enum flow refuse(
 	struct run_error e = { brd_str(code), text, context };
 
 	return brd_tool_failed(&n->tool, &e);
+}
+
+/* ---- hooks of the loop ---- */
+
+/* NULL: nobody has anything to say. */
+static struct hook_run *ask(struct loop_node *n, enum bread_hook_point point)
+{
+	struct run *r = n->tool.node.run;
+	struct hook_chain c = { .own = r->def->loop_hook_set,
+		.of_agent = r->def->hook_set,
+		.table = r->env->hooks,
+		.agent_id = r->base.agent_id };
+	struct hook_run *h;
+
+	if (!brd_hooks_hear(&c, BREAD_HOOK_LOOP, point))
+		return NULL;
+	h = brd_node_ask(&n->tool.node, &c, BREAD_HOOK_LOOP, point);
+	h->about.loop_id = brd_str(state_of(n)->id);
+	h->about.iteration = state_of(n)->rounds + (point == BREAD_HOOK_LOOP_ROUND_START);
+	h->input = n->input;
+	return h;
 }
 
 /* ---- a round ---- */
@@ -73,6 +95,7 @@ static void start_run(struct loop_node *n)
 static enum flow start_round(struct loop_node *n, struct bread_str input)
 {
 	struct loop_state *l = state_of(n);
+	struct hook_run *h;
 
 	n->input = input;
 	n->round_began = l->round_began = brd_clock_wall();
@@ -80,7 +103,11 @@ static enum flow start_round(struct loop_node *n, struct bread_str input)
 	l->running = true;
 	brd_loop_state_journal(n->tool.node.run);
 	round_crumb(n, CRUMB_LOOP_ROUND_START, input);
-	start_run(n);
+	h = ask(n, BREAD_HOOK_LOOP_ROUND_START);
+	if (h)
+		brd_hooks_start(h);
+	else
+		start_run(n);
 	return FLOW_WAIT;
 }
 
@@ -130,6 +157,7 @@ static enum flow end_round(struct loop_node *n)
 	struct run *r = n->tool.node.run;
 	struct loop_state *l = state_of(n);
 	struct bread_str output = brd_arena_copy(&l->arena, n->child.run->output);
+	struct hook_run *h;
 
 	n->child.run = NULL;
 	l->running = false;
@@ -139,7 +167,12 @@ static enum flow end_round(struct loop_node *n)
 	brd_loop_state_record(r, "running");
 	brd_loop_state_journal(r);
 	round_crumb(n, CRUMB_LOOP_ROUND_END, output);
-	return brd_tool_succeed(&n->tool, round_result(n, output));
+	h = ask(n, BREAD_HOOK_LOOP_ROUND_END);
+	if (!h)
+		return brd_tool_succeed(&n->tool, round_result(n, output));
+	h->output = l->last;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
 }
 
 /* The loop stays open, and the number of the round is not used up. */
@@ -245,6 +278,7 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 	struct jval list = brd_json_get(args, "pipeline");
 	size_t count = brd_json_count(list), i = 0;
 	char **names = brd_arena_array(&t->arena, count + 1, sizeof(char *)), **bad;
+	struct hook_run *h;
 	struct run_error e;
 
 	if (is_open(r))
@@ -264,7 +298,13 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 	if (!brd_run_may_start(r, BRD_STR(""), &t->arena, &e))
 		return brd_tool_failed(t, &e);
 	brd_loop_state_open(r, names, count, brd_json_raw(list));
-	return start_round(n, brd_json_raw(brd_json_get(args, "input")));
+	n->input = brd_json_raw(brd_json_get(args, "input"));
+	h = ask(n, BREAD_HOOK_LOOP_INIT);
+	if (!h)
+		return start_round(n, n->input);
+	brd_tool_journal(t, 1, NULL);
+	brd_hooks_start(h);
+	return FLOW_WAIT;
 }
 
 static struct bread_str next_input(struct loop_node *n, struct jval args)
@@ -285,6 +325,19 @@ static struct bread_str next_input(struct loop_node *n, struct jval args)
 	s = brd_arena_copy(&n->tool.arena, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return s;
+}
+
+/* The loop is closed; result is what the model is told. */
+static enum flow closed(struct loop_node *n, struct bread_str result)
+{
+	struct hook_run *h = ask(n, BREAD_HOOK_LOOP_FINISH);
+
+	if (!h)
+		return brd_tool_succeed(&n->tool, result);
+	n->result = brd_arena_copy(&n->tool.arena, result);
+	h->output = state_of(n)->last;
+	brd_hooks_start(h);
+	return FLOW_WAIT;
 }
 
 static enum flow exhaust(struct loop_node *n)
@@ -308,7 +361,7 @@ static enum flow exhaust(struct loop_node *n)
 			"output "
 			"as your result."));
 	brd_jw_end_obj(&w);
-	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b));
+	flow = closed(n, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return flow;
 }
@@ -352,9 +405,45 @@ static enum flow finish(struct loop_node *n, struct jval args)
 	brd_jw_kint(&w, "iterations", l->rounds);
 	brd_jw_kraw(&w, "result", given.n ? given : l->last);
 	brd_jw_end_obj(&w);
-	flow = brd_tool_succeed(&n->tool, brd_buf_str(&b));
+	flow = closed(n, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return flow;
+}
+
+static enum flow hook_broke(struct loop_node *n)
+{
+	struct run_error e = brd_hook_error(n->tool.node.run, n->tool.node.hook);
+
+	brd_node_asked(&n->tool.node);
+	state_of(n)->running = false;
+	e.code = BRD_STR("LOOP_ERROR");
+	e.context = brd_arena_printf(&n->tool.arena, "{\"loopId\":\"%s\"}", state_of(n)->id);
+	return brd_tool_failed(&n->tool, &e);
+}
+
+static enum flow take_hook(struct loop_node *n)
+{
+	struct hook_run *h = n->tool.node.hook;
+	enum bread_hook_point point = h->point;
+	struct bread_str value = { 0 };
+
+	if (h->op.code != BREAD_OK)
+		return hook_broke(n);
+	if (h->answer == BREAD_HOOK_OUTPUT)
+		value = brd_arena_copy(&n->tool.arena, h->value);
+	brd_node_asked(&n->tool.node);
+	switch (point) {
+	case BREAD_HOOK_LOOP_INIT:
+		return start_round(n, n->input);
+	case BREAD_HOOK_LOOP_ROUND_START:
+		start_run(n);
+		return FLOW_WAIT;
+	case BREAD_HOOK_LOOP_ROUND_END: /* what it says goes to the model alone */
+		return brd_tool_succeed(
+			&n->tool, round_result(n, value.n ? value : state_of(n)->last));
+	default:
+		return brd_tool_succeed(&n->tool, n->result);
+	}
 }
 
 /* ---- life ---- */
@@ -383,6 +472,10 @@ static enum flow loop_advance(struct node *node)
 	struct loop_node *n = (struct loop_node *)node;
 	struct tool_node *t = &n->tool;
 
+	if (node->busy)
+		return FLOW_WAIT;
+	if (node->hook && node->hook->scope == BREAD_HOOK_LOOP && !node->run->cancelled)
+		return take_hook(n);
 	if (brd_tool_asked(t) == FLOW_WAIT)
 		return FLOW_WAIT;
 	switch (brd_child_state(&n->child)) {
@@ -434,6 +527,8 @@ static void loop_load(struct node *node, int state, struct jval data)
 	if (node->run->loop_state)
 		n->input = node->run->loop_state->input;
 	brd_child_found(node, &n->child, data, SHOW_ALL);
+	if (!n->child.run && node->run->loop_state)
+		node->run->loop_state->running = false; /* it was cut short before its run began */
 }
 
 static void loop_fini(struct node *n)

@@ -70,11 +70,16 @@ static bool find_provider(struct model_node *m)
 	return false;
 }
 
+static bool wants_structure(const struct run *r)
+{
+	return r->def->format == FORMAT_JSON && r->def->output_schema;
+}
+
 static void call_model(struct model_node *m)
 {
 	struct run *r = m->node.run;
 
-	m->structured = r->def->format == FORMAT_JSON && r->def->output_schema;
+	m->structured = wants_structure(r);
 	m->fault = (struct run_error){ { 0 }, { 0 }, { 0 } };
 	m->emitted = false;
 	m->usage = (struct bread_usage){ 0 };
@@ -333,6 +338,12 @@ static enum flow take_hook(struct model_node *m)
 	return FLOW_WAIT;
 }
 
+/* Something is to be asked between the last message and the end of the run. */
+static bool ends_slowly(const struct run *r)
+{
+	return r->def->format == FORMAT_CUSTOM || brd_agent_hears(r, BREAD_HOOK_AFTER_RUN);
+}
+
 void brd_model_settle(struct model_node *m)
 {
 	struct run *r = m->node.run;
@@ -351,7 +362,7 @@ void brd_model_settle(struct model_node *m)
 			r, "AGENT_ERROR", brd_arena_copy(&r->arena, brd_str(m->call.op.err.text)));
 	if (!m->fault.code.p && (!m->structured || take_structured(m))) {
 		number_calls(m);
-		if (m->call_count)
+		if (m->call_count || ends_slowly(r))
 			journal_end(m);
 		brd_node_end(&m->node, END_OK);
 		return;
@@ -385,6 +396,7 @@ static void model_load(struct node *n, int state, struct jval data)
 				brd_json_int_or(brd_json_at(brd_json_get(data, "bad"), calls++), 0);
 	}
 	number_calls(m);
+	m->structured = wants_structure(r);
 	m->usage = (struct bread_usage){ usage_at(data, 0), usage_at(data, 1), usage_at(data, 2),
 		usage_at(data, 3) };
 	count_usage(m);

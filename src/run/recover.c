@@ -298,6 +298,7 @@ static void on_definition(struct bread_op *op)
 	struct taking *t = op->arg;
 	const struct bread_run_row *row = &t->runs.runs[t->found];
 	char *id = brd_arena_strz(&t->arena, row->agent_id);
+	struct agent_def *newest; /* of that agent: its files are where they were */
 	struct bread_err err;
 	int r;
 
@@ -309,10 +310,13 @@ static void on_definition(struct bread_op *op)
 		give_up(t, "its definition", "it is not in the store");
 		return;
 	}
+	newest = t->env->definition(t->env->arg, row->agent_id, (struct bread_str){ 0 });
 	if (row->kind == BREAD_RUN_PIPELINE)
 		r = brd_pipeline_def_new(&t->pipelines[t->found], id, t->read.text, &err);
 	else
-		r = brd_agent_def_new(&t->defs[t->found], id, t->read.text, NULL, &err);
+		r = brd_agent_def_new(
+			&t->defs[t->found], id, t->read.text, newest ? newest->dir : NULL, &err);
+	brd_agent_def_unref(newest);
 	if (r) {
 		give_up(t, "its definition", err.text);
 		return;

@@ -59,10 +59,7 @@ struct run_env {
 	/* A definition of that id and hash, one reference; NULL: it is not registered any more.
 	 * hash empty: the newest one. */
 	struct agent_def *(*definition)(void *arg, struct bread_str id, struct bread_str hash);
-	/* Reshapes text in a custom format. false: *ret_error says why. out gets JSON. */
-	bool (*format)(void *arg, const char *name, struct bread_str text, struct buf *out,
-		const char **ret_error);
-	/* The same as an operation, which a format in Lua needs: it never holds up a loop. */
+	/* Reshapes text in a custom format. */
 	void (*format_start)(void *arg, const char *name, struct format_call *call);
 	/* Asks that run to end, wherever it is. */
 	void (*interrupt)(void *arg, struct bread_str run_id);

@@ -19,6 +19,3 @@ int brd_format_lua_open(
 	struct format_lua **ret, struct bread_str options, const char *dir, struct bread_err *err);
 void brd_format_lua_close(struct format_lua *f); /* no call is under way. NULL, too */
 void brd_format_lua_start(struct format_lua *f, struct format_call *call);
-/* On this thread, at once. false: *ret_error says why. */
-bool brd_format_lua_here(
-	struct format_lua *f, struct bread_str text, struct buf *out, const char **ret_error);

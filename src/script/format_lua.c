@@ -84,28 +84,3 @@ void brd_format_lua_start(struct format_lua *f, struct format_call *call)
 	lc->job.finish = on_finish;
 	brd_script_start(f->script, &lc->job);
 }
-
-bool brd_format_lua_here(
-	struct format_lua *f, struct bread_str text, struct buf *out, const char **ret_error)
-{
-	struct script_call c;
-	struct buf json;
-	bool ok;
-
-	brd_buf_init(&json, BUF_NO_LIMIT);
-	brd_json_quote(&json, text);
-	brd_script_call_init(&c);
-	c.function = "format";
-	c.args[0] = brd_buf_str(&json);
-	c.arg_count = 1;
-	brd_script_here(f->script, &c);
-	ok = !c.failed && c.value.len;
-	if (ok)
-		brd_buf_add(out, brd_buf_str(&c.value));
-	else
-		*ret_error = c.failed ? "the script of the custom format failed"
-				      : "the custom format gave no value";
-	brd_script_call_fini(&c);
-	brd_buf_fini(&json);
-	return ok;
-}

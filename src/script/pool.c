@@ -442,18 +442,6 @@ void brd_script_start(struct script *s, struct script_job *job)
 	finish(job, BREAD_E_UPSTREAM);
 }
 
-void brd_script_here(struct script *s, struct script_call *c)
-{
-	struct script_state *state = take_state(s, c);
-
-	if (!state)
-		return;
-	brd_script_run(state, c);
-	pthread_mutex_lock(&s->lock);
-	leave_state(s, state);
-	pthread_mutex_unlock(&s->lock);
-}
-
 void brd_script_err(const struct script_job *job, struct bread_err *ret)
 {
 	const struct script_call *c = &job->call;

@@ -57,7 +57,5 @@ struct script_job {
 	bool flushing;
 };
 void brd_script_start(struct script *s, struct script_job *job);
-/* The same on this thread, at once, for those who may wait. */
-void brd_script_here(struct script *s, struct script_call *c);
 /* What a failed job's error is: as op's err. */
 void brd_script_err(const struct script_job *job, struct bread_err *ret);
