@@ -193,9 +193,16 @@ struct bread_run_request {
 	struct bread_str tags;         /* JSON object kept with the run; empty: {} */
 	struct bread_str traceparent;
 	struct bread_str run_id; /* empty: a new id is made */
+	/* 1 to 255 visible ASCII characters; p NULL: none. Kept for 24 hours: another request with
+	 * the same key that asks for the same is led to the same run (contract C13). */
+	struct bread_str idempotency_key;
 	enum bread_if_busy if_busy;
 	const char *ingress; /* for metrics: "http", "cli"; NULL: "library" */
 
+	/* With idempotency_key alone, once, before on_stored: the run that it leads to; again: 1
+	 * when an earlier request has begun it. Not at all for one that could not begin. May be
+	 * NULL. */
+	void (*on_run)(struct bread_str run_id, int again, void *arg);
 	/* Once, when the run is on record, queued or running: from then on a crash loses it no
 	 * more. Not at all for one that could not begin. May be NULL. */
 	void (*on_stored)(void *arg);
@@ -208,7 +215,12 @@ struct bread_run_request {
  * Refusals that need no store come here (nothing was started, on_end is not called):
  * AGENT_NOT_FOUND, PIPELINE_NOT_FOUND (context lists those there are), SKILL_NOT_FOUND,
  * INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
- * CONCURRENCY_LIMIT, DRAINING. Others (SESSION_BUSY …) come as the outcome. */
+ * CONCURRENCY_LIMIT, DRAINING, INVALID_IDEMPOTENCY_KEY. Others (SESSION_BUSY …) come as the outcome.
+ *
+ * With an idempotency_key the run is known only when the store was asked: ret_id is empty, on_run
+ * tells it, and all refusals that follow come as the outcome, IDEMPOTENCY_CONFLICT among them (the
+ * key was used for something else). Led to an earlier run, on_end tells at once what the store
+ * knows of that: running means that it goes on, and no more is heard of it here. */
 BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req,
 	char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err);
 
@@ -233,10 +245,13 @@ BREAD_API int bread_task_run(struct bread *b, struct bread_str name, struct brea
  * req is copied; its strings need not outlive the call. */
 struct bread_resume_request {
 	struct bread_str checkpoint_id, response;
+	/* As for bread_run: the same answer again is led to the same place of the same tree. */
+	struct bread_str idempotency_key;
 	/* Once: err NULL and the root of the tree whose crumbs go on after that number of the tree
 	 * (bread_subscribe_tree); or why not: CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED,
 	 * ANSWER_INVALID (the checkpoint waits on), SUPERVISOR_CHECKPOINT_NOT_RESUMABLE,
-	 * CONCURRENCY_LIMIT, DRAINING, STORE_FAILED. */
+	 * IDEMPOTENCY_CONFLICT, INVALID_IDEMPOTENCY_KEY, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED.
+	 */
 	void (*on_claimed)(
 		struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg);
 	/* As for bread_run; may be NULL. */

@@ -131,6 +131,7 @@ void bread_free(struct bread *b)
 	brd_registry_fini(b);
 	brd_compositions_fini(b);
 	brd_map_fini(&b->active);
+	brd_map_fini(&b->keys);
 	brd_map_fini(&b->sessions);
 	brd_hub_free(b->hub);
 	pthread_mutex_destroy(&b->lock);

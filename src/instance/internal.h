@@ -92,7 +92,8 @@ struct bread {
 	size_t loop_count, threads_started;
 	bool started, stopping;
 	_Atomic bool leaving;      /* what comes to life leaves at once */
-	_Atomic size_t cancelling; /* wishes that are under way; see cancel.c */
+	_Atomic size_t cancelling; /* wishes and requests that are under way: cancel.c,
+				      idempotency.c */
 	bool alone;                /* takes up no run of another owner */
 
 	struct bread_store *store;
@@ -108,6 +109,7 @@ struct bread {
 	struct list tasks, pipelines; /* see compositions.c */
 	struct list task_runs;        /* see tasks.c */
 	struct map active, sessions;  /* run id, session id -> struct active */
+	struct map keys;              /* of requests that are being begun; see idempotency.c */
 	size_t active_count;
 	struct list plugins;
 	struct hook_table hooks; /* the lock is for those who add */
@@ -215,3 +217,24 @@ void brd_due_open(struct bread *b);
 void brd_due_look(struct bread *b); /* on the first loop: answers what is due */
 void brd_due_close(struct bread *b);
 void brd_due_free(struct bread *b); /* once no operation is under way */
+
+/* ---- runs.c ---- */
+/* What is to be run: an agent, or a pipeline. */
+struct what {
+	struct agent_def *def;
+	struct pipeline_def *pipeline;
+};
+void brd_what_fini(struct what *w);
+/* Begins a request that was looked at; key NULL: it has none. */
+int brd_runs_begin(struct bread *b, const struct what *w, const struct bread_run_request *req,
+	struct bread_str input, const struct run_key *key, char ret_id[BREAD_RUN_ID_MAX],
+	struct bread_err *err);
+
+/* ---- idempotency.c ---- */
+/* INVALID_IDEMPOTENCY_KEY. parts: all that the request asks for. */
+int brd_key_make(struct run_key *ret, struct arena *a, const char *route, struct bread_str key,
+	const struct bread_str *parts, size_t count, struct bread_err *err);
+/* A run whose request has a key; what becomes of it its callbacks are told. *w is taken. */
+int brd_keyed_run(struct bread *b, struct what *w, const struct bread_run_request *req,
+	struct bread_str input, struct bread_err *err);
+void brd_keys_clean(struct bread *b); /* on the first loop: those that are too old go */

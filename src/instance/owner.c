@@ -22,6 +22,7 @@
 #define BEAT_MS 1000
 #define RENEW_BEATS 2
 #define SCAN_BEATS 4
+#define CLEAN_BEATS 600
 #define LEASE_MS 10000
 
 struct owner {
@@ -224,6 +225,8 @@ static void on_beat(struct timer *t)
 		scan(o);
 	if (!o->b->alone)
 		brd_due_look(o->b);
+	if (o->beats % CLEAN_BEATS == 1)
+		brd_keys_clean(o->b);
 	brd_timer_start(&o->timer, o->loop, BEAT_MS, on_beat);
 }
 

@@ -82,13 +82,7 @@ static int check_ids(struct bread *b, const struct bread_run_request *req, struc
 	return 0;
 }
 
-/* What is to be run: an agent, or a pipeline. */
-struct what {
-	struct agent_def *def;
-	struct pipeline_def *pipeline;
-};
-
-static void what_fini(struct what *w)
+void brd_what_fini(struct what *w)
 {
 	brd_agent_def_unref(w->def);
 	brd_pipeline_def_unref(w->pipeline);
@@ -100,7 +94,8 @@ static bool composes(const struct what *w)
 }
 
 static void start(struct bread *b, struct loop *l, const struct what *w,
-	const struct bread_run_request *req, const struct active *a, struct bread_str input)
+	const struct bread_run_request *req, const struct active *a, struct bread_str input,
+	const struct run_key *key)
 {
 	struct run_start s = {
 		.run_id = brd_str(a->id),
@@ -116,11 +111,14 @@ static void start(struct bread *b, struct loop *l, const struct what *w,
 		.arg = req->arg,
 	};
 
+	if (key)
+		s.key = *key;
 	brd_active_up(b, brd_run_new(&b->env, l, w->def, w->pipeline, &s));
 }
 
-static int begin(struct bread *b, const struct what *w, const struct bread_run_request *req,
-	struct bread_str input, char ret_id[BREAD_RUN_ID_MAX], struct bread_err *err)
+int brd_runs_begin(struct bread *b, const struct what *w, const struct bread_run_request *req,
+	struct bread_str input, const struct run_key *key, char ret_id[BREAD_RUN_ID_MAX],
+	struct bread_err *err)
 {
 	struct loop *l = bread_here(b);
 	char run_id[UUID_LEN + 1], session_id[UUID_LEN + 1];
@@ -140,7 +138,7 @@ static int begin(struct bread *b, const struct what *w, const struct bread_run_r
 		return r;
 	}
 	snprintf(ret_id, BREAD_RUN_ID_MAX, "%s", a->id);
-	start(b, l, w, req, a, input);
+	start(b, l, w, req, a, input, key);
 	return 0;
 }
 
@@ -179,6 +177,7 @@ int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[
 	struct buf input;
 	int r = check_ids(b, req, err);
 
+	ret_id[0] = 0;
 	brd_buf_init(&input, BUF_NO_LIMIT);
 	if (!r)
 		r = brd_active_room(b, err);
@@ -186,9 +185,11 @@ int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[
 		r = find(b, req, &w, err);
 	if (!r)
 		r = take_input(w.def, req->input, &input, err);
-	if (!r)
-		r = begin(b, &w, req, brd_buf_str(&input), ret_id, err);
-	what_fini(&w);
+	if (!r && req->idempotency_key.p)
+		r = brd_keyed_run(b, &w, req, brd_buf_str(&input), err);
+	else if (!r)
+		r = brd_runs_begin(b, &w, req, brd_buf_str(&input), NULL, ret_id, err);
+	brd_what_fini(&w);
 	brd_buf_fini(&input);
 	return r;
 }
@@ -198,7 +199,14 @@ int bread_run(struct bread *b, const struct bread_run_request *req, char ret_id[
 struct resume {
 	struct bread *b;
 	struct bread_resume_request req;
+	struct arena arena;
 };
+
+static void resume_free(struct resume *s)
+{
+	brd_arena_fini(&s->arena);
+	free(s);
+}
 
 static void on_claimed(
 	void *arg, struct bread_str root_id, int64_t after, const struct bread_err *err)
@@ -208,7 +216,7 @@ static void on_claimed(
 	brd_active_place(s->b, -1); /* it was kept for it */
 	s->req.on_claimed(root_id, after, err, s->req.arg);
 	if (err)
-		free(s);
+		resume_free(s);
 }
 
 static void on_resumed_end(const struct bread_outcome *o, void *arg)
@@ -217,7 +225,18 @@ static void on_resumed_end(const struct bread_outcome *o, void *arg)
 
 	if (s->req.on_end)
 		s->req.on_end(o, s->req.arg);
-	free(s);
+	resume_free(s);
+}
+
+/* The key of an answer, if it has one. */
+static int key_of(struct resume *s, struct run_key *ret, struct bread_err *err)
+{
+	const struct bread_str parts[] = { s->req.checkpoint_id,
+		brd_run_compact(&s->arena, s->req.response) };
+
+	if (!s->req.idempotency_key.p)
+		return 0;
+	return brd_key_make(ret, &s->arena, "resume", s->req.idempotency_key, parts, 2, err);
 }
 
 void bread_resume(struct bread *b, const struct bread_resume_request *req)
@@ -226,6 +245,7 @@ void bread_resume(struct bread *b, const struct bread_resume_request *req)
 	struct bread_err err;
 	struct resume *s;
 	struct run_resume in;
+	struct run_key key = { 0 };
 
 	if (check_ids(b, &nothing, &err) || brd_active_room(b, &err)) {
 		req->on_claimed(none, 0, &err, req->arg);
@@ -234,7 +254,13 @@ void bread_resume(struct bread *b, const struct bread_resume_request *req)
 	s = brd_alloc(sizeof(*s));
 	s->b = b;
 	s->req = *req;
-	in = (struct run_resume){ .checkpoint_id = req->checkpoint_id,
+	if (key_of(s, &key, &err)) {
+		resume_free(s);
+		req->on_claimed(none, 0, &err, req->arg);
+		return;
+	}
+	in = (struct run_resume){ .key = key,
+		.checkpoint_id = req->checkpoint_id,
 		.response = req->response,
 		.on_claimed = on_claimed,
 		.on_end = on_resumed_end,

@@ -78,8 +78,6 @@ void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread
 	struct bread_rec recs[RUN_ROWS]);
 void brd_run_add_rows(
 	struct run *r, struct bread_str session_tags); /* in this turn's transaction */
-/* JSON from outside as one line, as NDJSON can carry it; empty when it is none. */
-struct bread_str brd_run_compact(struct arena *a, struct bread_str json);
 void brd_run_begin(struct run *r, struct node *at); /* its first turn, unless hooks come first */
 void brd_run_announce(struct run *r);               /* its user's message, agent:run:start */
 void brd_tree_opened(struct tree *t); /* nothing of its beginning is under way any more */

@@ -22,7 +22,7 @@ struct queued {
 	int64_t wait_ms;
 	struct bread_read read;
 	struct bread_tx tx;
-	struct bread_rec recs[RUN_ROWS];
+	struct bread_rec recs[RUN_ROWS + KEY_RECS];
 	struct timer timer;
 };
 
@@ -204,18 +204,22 @@ static void on_rows(struct bread_op *op)
 	}
 	if (!r->tree->lost)
 		brd_tree_refuse(r->tree,
-			op->code == BREAD_E_CONFLICT ? "RUN_EXISTS" : "STORE_FAILED", op->err.text,
-			"");
+			op->code != BREAD_E_CONFLICT ? "STORE_FAILED"
+			: op->err.name[0]            ? op->err.name
+						     : "RUN_EXISTS",
+			op->err.text, "");
 	over(q);
 }
 
 void brd_run_queue(struct run *r, struct bread_str session_tags, bool interrupt)
 {
 	struct queued *q = brd_alloc(sizeof(*q));
+	size_t keys;
 
 	q->run = r;
 	q->interrupt = interrupt;
 	q->wait_ms = LOOK_FIRST_MS;
-	brd_run_rows(r, session_tags, BREAD_RUN_QUEUED, q->recs);
-	commit(q, RUN_ROWS, on_rows);
+	keys = brd_key_recs(&r->tree->key, r->base.run_id, 0, q->recs);
+	brd_run_rows(r, session_tags, BREAD_RUN_QUEUED, q->recs + keys);
+	commit(q, keys + RUN_ROWS, on_rows);
 }

@@ -20,16 +20,17 @@
 #include "run/internal.h"
 
 #define LOOK_AGAIN_MS 5
-#define LOOKS_MAX 400 /* 2 s */
-#define RECS 4
+#define LOOKS_MAX 400       /* 2 s */
+#define RECS (4 + KEY_RECS) /* the claim, that it was, the answer, the run */
 
 struct resuming {
 	struct run_env *env;
 	struct loop *loop;
 	struct arena arena;
 	struct run_resume in;
-	struct bread_read checkpoint, root, mark;
-	const struct bread_checkpoint_row *row;
+	struct bread_read checkpoint, root, key, mark;
+	const struct bread_checkpoint_row *row; /* NULL: it is gone */
+	struct bread_str root_id;
 	struct bread_tx tx;
 	struct bread_rec recs[RECS];
 	struct timer timer;
@@ -52,9 +53,10 @@ static void over(struct resuming *s, const struct bread_err *err)
 	const struct bread_str none = { 0 };
 
 	unclaim(s);
-	s->in.on_claimed(s->in.arg, err ? none : s->root.runs->id, s->after, err);
+	s->in.on_claimed(s->in.arg, err ? none : s->root_id, s->after, err);
 	bread_read_fini(&s->checkpoint);
 	bread_read_fini(&s->root);
+	bread_read_fini(&s->key);
 	bread_read_fini(&s->mark);
 	brd_arena_fini(&s->arena);
 	free(s);
@@ -248,6 +250,7 @@ static void claim(struct resuming *s)
 			.run_id = root->id,
 			.after = s->after,
 			.created_at = brd_clock_wall() };
+	s->tx.count += brd_key_recs(&s->in.key, s->root_id, s->after, s->recs + s->tx.count);
 	if (s->claimed) {
 		struct bread_rec *take = add(s, BREAD_REC_RUN_TAKE);
 
@@ -325,6 +328,7 @@ static void on_root(struct bread_op *op)
 		not_found(s);
 		return;
 	}
+	s->root_id = root->id;
 	s->after = root->composed ? root->tree_head : root->head;
 	if (root->status == BREAD_RUN_SUSPENDED) {
 		s->claimed = s->env->claim(
@@ -344,28 +348,65 @@ static void on_root(struct bread_op *op)
 	claim(s);
 }
 
-/* A run that the original wrote has no row of ours, and cannot be gone on with here. */
-static void on_checkpoint(struct bread_op *op)
-{
-	struct resuming *s = op->arg;
+/* ---- what is known of the checkpoint, and of the request ---- */
 
-	if (failed(s, op))
-		return;
-	if (s->checkpoint.count == 0 && s->looks) {
-		claimed(s);
-		return;
-	}
-	if (s->checkpoint.count == 0) {
+/* A run that the original wrote has no row of ours, and cannot be gone on with here. */
+static void go_on(struct resuming *s)
+{
+	if (!s->row) {
 		ask(s, &s->mark, BREAD_READ_IDEMPOTENCY, mark_of(s), on_mark);
 		return;
 	}
-	s->row = s->checkpoint.checkpoints;
 	if (is_for_nobody(s) || !fits(s))
 		return;
 	if (!s->row->root_id.n)
 		not_found(s);
 	else
 		ask(s, &s->root, BREAD_READ_RUN, s->row->root_id, on_root);
+}
+
+/* The request was answered before: it is led to the same place. */
+static void repeat(struct resuming *s)
+{
+	s->root_id = s->key.idempotency->run_id;
+	s->after = s->key.idempotency->after;
+	brd_run_tell(s->env, s->loop, s->root_id, s->in.on_end, s->in.arg);
+	over(s, NULL);
+}
+
+static void on_key(struct bread_op *op)
+{
+	struct resuming *s = op->arg;
+	struct bread_err err;
+
+	if (failed(s, op))
+		return;
+	switch (brd_key_state(&s->in.key, &s->key)) {
+	case KEY_SAME:
+		repeat(s);
+		break;
+	case KEY_OTHER:
+		brd_key_refuse(&err);
+		over(s, &err);
+		break;
+	case KEY_UNKNOWN:
+		go_on(s);
+		break;
+	}
+}
+
+/* The key is asked for after the checkpoint: whoever took the one has written the other. */
+static void on_checkpoint(struct bread_op *op)
+{
+	struct resuming *s = op->arg;
+
+	if (failed(s, op))
+		return;
+	s->row = s->checkpoint.count ? s->checkpoint.checkpoints : NULL;
+	if (s->in.key.key.n)
+		ask(s, &s->key, BREAD_READ_IDEMPOTENCY, s->in.key.key, on_key);
+	else
+		go_on(s);
 }
 
 static void look(struct resuming *s)
@@ -382,5 +423,7 @@ void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume
 	s->in = *in;
 	s->in.checkpoint_id = brd_arena_copy(&s->arena, in->checkpoint_id);
 	s->in.response = brd_run_compact(&s->arena, in->response);
+	s->in.key.key = brd_arena_copy(&s->arena, in->key.key);
+	s->in.key.hash = brd_arena_copy(&s->arena, in->key.hash);
 	look(s);
 }

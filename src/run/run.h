@@ -27,6 +27,7 @@
 #include "loop/loop.h"
 #include "run/core_tool.h"
 #include "run/def.h"
+#include "run/key.h"
 #include "run/pipeline_def.h"
 #include "store/store.h"
 #include "transport/hub.h"
@@ -230,6 +231,7 @@ struct tree {
 	int calls;      /* callbacks and operations that still hold it */
 
 	/* the request */
+	struct run_key key;
 	void (*on_stored)(void *arg); /* NULL: nobody asked, or told already */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
 	void *arg;
@@ -264,6 +266,8 @@ struct tree {
 /* What starts one. Strings are copied. */
 struct run_start {
 	struct bread_str run_id, input, session_id, session_tags, options, tags;
+	struct run_key key; /* of the request; written with the run's first rows. The outcome
+			       IDEMPOTENCY_KEY: somebody else has just used it */
 	bool new_session; /* the id was made just now: nobody else can have it */
 	enum bread_if_busy if_busy;
 	void (*on_stored)(void *arg); /* as for bread_run */
@@ -280,6 +284,7 @@ struct tree *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *
 struct run_resume {
 	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
 	bool expired; /* nobody answered in time: response is the fallback */
+	struct run_key key; /* of the request: again it leads to the same place of the same tree */
 	/* Once: the answer is on record, and the tree of that root goes on after that number (of
 	 * the tree, or of the run itself if it is a lone one); or err says why not:
 	 * CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED, ANSWER_INVALID … */
@@ -289,6 +294,11 @@ struct run_resume {
 	void *arg;
 };
 void brd_run_resume(struct run_env *env, struct loop *l, const struct run_resume *in);
+/* JSON from outside as one line, as NDJSON can carry it; empty when it is none. */
+struct bread_str brd_run_compact(struct arena *a, struct bread_str json);
+/* Tells on_end what the store knows of that run; it may be at work. */
+void brd_run_tell(struct run_env *env, struct loop *l, struct bread_str run_id,
+	void (*on_end)(const struct bread_outcome *o, void *arg), void *arg);
 
 /* Takes up a tree of the store whose owner is dead, or that has answers nobody has heard (contract
  * C11). row: its root's. done is called once, when it goes on (or another owner was first: NULL).

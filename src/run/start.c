@@ -254,7 +254,11 @@ void brd_run_begin(struct run *r, struct node *at)
 static void begin(struct starting *s)
 {
 	struct run *r = s->tree->root;
+	struct bread_rec keys[KEY_RECS];
+	size_t n = brd_key_recs(&s->tree->key, r->base.run_id, 0, keys);
 
+	for (size_t i = 0; i < n; i++)
+		*brd_tx_add(r, keys[i].kind) = keys[i];
 	brd_run_add_rows(r, s->session_tags);
 	r->history_known = true;
 	brd_run_begin(r, NULL);
@@ -408,6 +412,9 @@ struct tree *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *
 	t->on_end = in->on_end;
 	t->arg = in->arg;
 	t->opening = true;
+	t->key = (struct run_key){ .key = brd_arena_copy(&r->arena, in->key.key),
+		.hash = brd_arena_copy(&r->arena, in->key.hash),
+		.stale = in->key.stale };
 	r->input = brd_arena_copy(&r->arena, in->input);
 	if (in->options.n)
 		r->options = brd_arena_copy(&r->arena, in->options);

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""C15: one answer to a checkpoint wins, whatever the timing; and tasks, called by themselves."""
+"""C15: answers that are refused, and what they are told; and tasks, called by themselves."""
 import threading
 from wire import *
 
 MODELS = {
     'ask': {'when': [{'match': {'role': 'tool'}, 'stream': [{'text': 'heard {{result}}'}]},
                      {'stream': [{'tool_call': {'id': 'h1', 'name': 'human_ask', 'args': {'q': '?'}}}]}]},
-    'gated': {'when': [{'match': {'role': 'tool'}, 'stream': [{'text': 'done'}]},
-                       {'stream': [{'tool_call': {'id': 'g1', 'name': 'tool_mark', 'args': {}}}]}]},
     'names': {'when': [{'match': {'contains': 'Ada'}, 'generate': {'people': ['Ada']}, 'usage': {'input': 3, 'output': 2}},
                        {'match': {'contains': 'nonsense'}, 'generate': {'wrong': 1}},
                        {'match': {'contains': 'down'}, 'throw': 'no service', 'kind': 'server', 'status': 503},
@@ -17,9 +15,7 @@ ANSWER = {'type': 'object', 'properties': {'colour': {'type': 'string'}}, 'requi
 AGENTS = {
     'ask': {'model': {'provider': 's', 'model': 'ask'},
             'humanTools': [{'name': 'ask', 'description': 'asks', 'schema': {'type': 'object'}, 'answer': ANSWER}]},
-    'gated': {'model': {'provider': 's', 'model': 'gated'}, 'permissions': {'ask': ['tool:mark']}},
 }
-TOOLS = {'gated': {'mark': tool('open(os.environ["FOLDER"] + "/marks", "a").write("x\\n")\nprint("1")')}}
 PEOPLE = {'type': 'object', 'properties': {'people': {'type': 'array'}}, 'required': ['people']}
 TASK = {'model': {'provider': 's', 'model': 'names'}, 'instructions': 'List the people.', 'outputSchema': PEOPLE,
         'schema': {'type': 'object', 'properties': {'text': {'type': 'string'}}, 'required': ['text']}}
@@ -27,33 +23,11 @@ TASK = {'model': {'provider': 's', 'model': 'names'}, 'instructions': 'List the 
 
 def serve(config=None):
     retry = {**TASK, 'errorHandling': {'retry': {'attempts': 2, 'backoffMs': 10}}}
-    return serving(MODELS, AGENTS, TOOLS, config, {'tasks/names.yaml': TASK, 'tasks/again.yaml': retry})
+    return serving(MODELS, AGENTS, {}, config, {'tasks/names.yaml': TASK, 'tasks/again.yaml': retry})
 
 
 def suspended(s, agent):
     return s.run(agent, 'x')[-1]['checkpointId']
-
-
-def test_forty_answers():
-    rounds = int(os.environ.get('BREAD_TEST_ROUNDS', '10'))
-    with serve() as s:
-        bad = []
-        for i in range(rounds):
-            id, got = suspended(s, 'gated'), []
-
-            def answer():
-                status, headers, body = s.post(f'/resume/{id}', {'response': {'approved': True}}, timeout=30)
-                got.append((status, error_of(body)[0] if status != 200 else 'agent:run:end' if b'"agent:run:end"' in body else ''))
-            threads = [threading.Thread(target=answer) for _ in range(40)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
-            if sorted(got) != [(200, 'agent:run:end')] + [(409, 'CHECKPOINT_CLAIMED')] * 39:
-                bad.append(sorted(got))
-        equal(f'of forty answers one wins, {rounds} times', bad, [])
-        with open(f'{s.folder}/marks') as f:
-            equal('and the tool ran once each time', len(f.read().split()), rounds)
 
 
 def test_refusals():
@@ -103,7 +77,7 @@ def test_task():
 
 
 def test_task_takes_a_place():
-    folder = project(MODELS, AGENTS, TOOLS, {'concurrency': {'max': 1}}, files={'tasks/names.yaml': TASK})
+    folder = project(MODELS, AGENTS, {}, {'concurrency': {'max': 1}}, files={'tasks/names.yaml': TASK})
     s = Server(folder)
     t = threading.Thread(target=lambda: s.post('/tasks/names/run', {'input': {'text': 'slow'}}))
     t.start()

@@ -43,6 +43,7 @@ static void resume(struct bread_request *req, void *arg)
 {
 	struct bread_json *body;
 	struct bread_resume_request r = { .checkpoint_id = bread_request_param(req, "id"),
+		.idempotency_key = bread_request_header(req, "idempotency-key"),
 		.on_claimed = on_claimed };
 	const struct bread_framing *f = brd_ingress_framing(req, arg);
 	struct resume_answer *a;

@@ -77,6 +77,7 @@ static void fill_request(
 		.skill = bread_json_string(body, "skill"),
 		.tags = object_of(body, "tags"),
 		.traceparent = bread_request_header(req, "traceparent"),
+		.idempotency_key = bread_request_header(req, "idempotency-key"),
 		.if_busy = if_busy_of(body),
 		.ingress = "http",
 	};
@@ -114,7 +115,8 @@ void brd_ingress_fail(struct bread_request *req, const struct bread_framing *f, 
 static int is_answer(const struct bread_err *err)
 {
 	static const char *const names[] = { "DRAINING", "INVALID_ID", "SESSION_BUSY", "RUN_EXISTS",
-		"ANSWER_INVALID", "CHECKPOINT_NOT_FOUND", "CHECKPOINT_CLAIMED" };
+		"ANSWER_INVALID", "CHECKPOINT_NOT_FOUND", "CHECKPOINT_CLAIMED",
+		"IDEMPOTENCY_CONFLICT", "INVALID_IDEMPOTENCY_KEY" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(err->name, names[i]) == 0)
@@ -150,6 +152,15 @@ static void reply_id(struct bread_request *req, const char *id)
 		bread_request_printf(req, "{\"runId\":\"%s\"}", id));
 }
 
+/* It is known only now: the request had a key. */
+static void on_run(struct bread_str run_id, int again, void *arg)
+{
+	struct submission *s = arg;
+
+	brd_ingress_copy(s->id, sizeof(s->id), run_id);
+	s->spec.run_id = brd_ingress_str(s->id);
+}
+
 static void on_stored(void *arg)
 {
 	struct submission *s = arg;
@@ -166,7 +177,7 @@ static void refuse_outcome(struct submission *s, const struct bread_outcome *o)
 {
 	struct bread_err err = { .code = BREAD_E_CONFLICT };
 
-	if (brd_ingress_is(o->error_code, "DRAINING"))
+	if (brd_ingress_is(o->error_code, "DRAINING") || brd_ingress_is(o->error_code, "RUN_BUSY"))
 		err.code = BREAD_E_BUSY;
 	brd_ingress_copy(err.name, sizeof(err.name), o->error_code);
 	brd_ingress_copy(err.text, sizeof(err.text), o->error_message);
@@ -199,6 +210,7 @@ static int begin(struct bread_request *req, struct bread_run_request *r,
 		abort();
 	s->req = req;
 	s->spec = *spec;
+	r->on_run = on_run;
 	r->on_stored = on_stored;
 	r->on_end = on_outcome;
 	r->arg = s;
@@ -211,14 +223,15 @@ static int begin(struct bread_request *req, struct bread_run_request *r,
 
 /* ---- a stream as the answer ---- */
 
-/* Whether its session is free is known only when the run is on record, and so is the status. */
+/* Whether its session is free, and which run a key leads to, is known only when the run is on
+ * record, and so is the status. */
 static int begin_stream(struct bread_request *req, struct bread_run_request *r,
 	struct bread_stream_spec *spec, struct bread_err *err)
 {
 	char id[BREAD_RUN_ID_MAX];
 	int code;
 
-	if (r->session_id.n && r->if_busy == BREAD_BUSY_REJECT)
+	if (r->idempotency_key.p || (r->session_id.n && r->if_busy == BREAD_BUSY_REJECT))
 		return begin(req, r, spec, err);
 	code = bread_run(bread_request_instance(req), r, id, err);
 	if (code)
@@ -259,6 +272,7 @@ static void run_pipeline(struct bread_request *req, void *arg)
 		.pipeline_id = bread_request_param(req, "id"),
 		.input = input_of(is_object(body, "") ? body : NULL),
 		.tags = object_of(body, "tags"),
+		.idempotency_key = bread_request_header(req, "idempotency-key"),
 		.ingress = "http",
 	};
 	if (begin_stream(req, &r, &spec, &err))
