@@ -389,6 +389,8 @@ static enum flow agent_advance(struct node *n)
 			a->told = false;
 			break;
 		}
+		if (model_known(n, a->turn + 1))
+			continue; /* it was decided before a crash */
 		if (r->cancelled)
 			return stopped(n);
 		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max ||

@@ -122,6 +122,7 @@ static enum flow run_tool(struct human_node *h)
 	struct node *c = brd_node_child(&t->node, &brd_tool_node, "%s.call", t->node.name);
 
 	call = (struct tool_node *)c;
+	call->inner = true; /* also one that was read from the store */
 	if (!call->call_id.p)
 		brd_tool_init_as(call, t);
 	if (c->end == END_NONE)

@@ -384,6 +384,7 @@ static void model_load(struct node *n, int state, struct jval data)
 	struct bread_message msg;
 	size_t calls = 0;
 
+	sscanf(n->name, "model.%u", &m->turn);
 	if (state != 2 || brd_message_from_stored(&msg, BRD_STR("assistant"),
 				  brd_json_get(data, "parts"), &m->arena, NULL))
 		return;

@@ -292,7 +292,7 @@ static void on_timer(struct timer *t)
 static void look_again(struct resuming *s)
 {
 	unclaim(s);
-	if (s->looks++ < LOOKS_MAX)
+	if (s->looks++ < LOOKS_MAX && !s->env->draining)
 		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_timer);
 	else
 		refuse(s, BREAD_E_BUSY, "RUN_BUSY", "the run changes hands; try again");

@@ -59,7 +59,7 @@ static bool a_tool_answers(struct stage *s)
 
 /* ---- life ---- */
 
-static void must(const struct stage *s, int code, const struct bread_err *err)
+static void must(struct stage *s, int code, const struct bread_err *err)
 {
 	if (code)
 		stage_fail(s, "%s: %s: %s", err->where, err->name, err->text);
@@ -77,15 +77,15 @@ static void define_agent(struct stage *s, struct bread *b, const struct made_age
 	family_agent_json(a, &json);
 	must(s, bread_agent(b, a->id, brd_buf_str(&json), NULL, &err), &err);
 	brd_buf_fini(&json);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2; i++)
 		must(s,
 			bread_agent_tool(b, a->id, tools[i], "does", (struct bread_str){ 0 }, tool,
 				NULL, &err),
 			&err);
-		d = brd_registry_agent(b, brd_str(a->id));
+	d = brd_registry_agent(b, brd_str(a->id));
+	for (unsigned i = 0; i < 2; i++)
 		brd_agent_def_tool(d, brd_str(leaves[i]))->idempotent = s->idempotent;
-		brd_agent_def_unref(d);
-	}
+	brd_agent_def_unref(d);
 }
 
 static void define(struct stage *s, struct bread *b)
@@ -135,7 +135,33 @@ static void silence(const struct log_record *r, void *arg)
 		fprintf(stderr, "%.*s\n", BRD_ARG(r->text));
 }
 
-static void tell_story(const struct stage *s)
+/* What it is made of, and what is on record of it. */
+static void put_rows(struct stage *s, struct buf *out)
+{
+	struct bread_read tree, crumbs, m;
+
+	stage_all(s, &tree, BREAD_READ_TREE, s->id);
+	for (size_t i = 0; i < tree.count; i++) {
+		const struct bread_run_row *row = &tree.runs[i];
+
+		brd_buf_addf(out, "run %.*s %.*s %s, session %.*s\n", BRD_ARG(row->id),
+			BRD_ARG(row->agent_id), brd_run_status_name(row->status),
+			BRD_ARG(row->session_id));
+		m = (struct bread_read){ .kind = BREAD_READ_MESSAGES, .key = row->session_id };
+		faulty_read(&s->store, &m);
+		for (size_t k = 0; row->session_id.n && k < m.count; k++)
+			brd_buf_addf(out, "\t%.*s %.*s\n", BRD_ARG(m.messages[k].role),
+				BRD_ARG(m.messages[k].content));
+		bread_read_fini(&m);
+	}
+	stage_all(s, &crumbs, BREAD_READ_TREE_CRUMBS, s->id);
+	for (size_t i = 0; i < crumbs.count; i++)
+		brd_buf_addf(out, "%.*s\n", BRD_ARG(crumbs.crumbs[i].crumb));
+	bread_read_fini(&crumbs);
+	bread_read_fini(&tree);
+}
+
+void stage_tell(struct stage *s)
 {
 	struct buf out;
 
@@ -151,7 +177,9 @@ static void tell_story(const struct stage *s)
 	brd_buf_addc(&out, '\n');
 	if (s->family.pipeline)
 		family_steps_json(&s->family.steps, &out);
-	fprintf(stderr, "%s\n%s\nwanted: %s %.*s\n", s->story, out.data,
+	brd_buf_addc(&out, '\n');
+	put_rows(s, &out);
+	fprintf(stderr, "%s\nwanted: %s %.*s\n", out.data,
 		s->family.want.fails ? "failure" : "success", BRD_ARG(s->family.want.output));
 	brd_buf_fini(&out);
 }
@@ -171,7 +199,6 @@ void stage_open(struct stage *s, unsigned seed, enum family_kind kind, const cha
 	va_end(ap);
 	s->dice = seed;
 	s->humans = HUMANS_PATIENT;
-	tell_story(s);
 	brd_clock_freeze(1700000000000);
 	faulty_open(&s->store, "memory", "");
 }
@@ -216,12 +243,16 @@ void stage_kill(struct stage *s)
 {
 	struct bread_rec rec = { .kind = BREAD_REC_OWNER_GONE };
 	char owner[UUID_LEN + 1];
+	int64_t wall = brd_clock_wall();
 
+	s->deaths++;
 	s->store.frozen = true;
 	while (a_tool_answers(s))
 		;
 	snprintf(owner, sizeof(owner), "%s", s->b[0]->owner);
+	brd_clock_thaw(); /* an instance that stops waits for what is under way */
 	bread_free(s->b[0]);
+	brd_clock_freeze(wall);
 	s->b[0] = NULL;
 	rec.key = brd_str(owner);
 	faulty_commit(&s->store, &rec, 1, NULL, 0);
@@ -266,12 +297,19 @@ void stage_answer(struct stage *s, struct bread *b, const char *checkpoint_id, c
 	bread_resume(b, &req);
 }
 
+/* Lines of supervisors about the runs that they wait for are not for anybody. */
 size_t stage_questions(struct stage *s, struct bread_read *r)
 {
+	size_t n = 0;
+
 	*r = (struct bread_read){ .kind = BREAD_READ_CHECKPOINTS };
 	r->filter.root_id = brd_str(s->id);
 	faulty_read(&s->store, r);
-	return r->count;
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->checkpoints[i].pending.n)
+			r->checkpoints[n++] = r->checkpoints[i];
+	r->count = n;
+	return n;
 }
 
 static struct bread *who_answers(struct stage *s)

@@ -44,9 +44,14 @@ struct stage {
 	enum bread_run_status status;
 	char error[64];
 	unsigned answered, refused; /* answers */
+	unsigned deaths;
 };
 
-#define stage_fail(s, fmt, ...) fail_msg("%s: " fmt, (s)->story, ##__VA_ARGS__)
+#define stage_fail(s, fmt, ...) \
+	do { \
+		stage_tell(s); \
+		fail_msg("%s: " fmt, (s)->story, ##__VA_ARGS__); \
+	} while (0)
 #define stage_must(s, what) \
 	do { \
 		if (!(what)) \
@@ -60,6 +65,8 @@ struct stage {
 				s, "%s:%d: %s is %lld, not %lld", __FILE__, __LINE__, #a, x_, y_); \
 	} while (0)
 
+/* With BREAD_TEST_SEED: all about it. */
+void stage_tell(struct stage *s);
 /* fmt: what is special about this play. */
 __attribute__((format(printf, 4, 5))) void stage_open(
 	struct stage *s, unsigned seed, enum family_kind kind, const char *fmt, ...);
@@ -82,7 +89,7 @@ size_t stage_questions(struct stage *s, struct bread_read *r);
 void stage_check_logs(struct stage *s);
 void stage_check_ended(struct stage *s);  /* nothing is left open in the store */
 void stage_check_output(struct stage *s); /* what came out is what the rules say */
-void stage_check_tools(struct stage *s, bool crashed);
+void stage_check_tools(struct stage *s);
 void stage_check_memory(struct stage *s); /* nothing of it is in any instance */
 void stage_all(struct stage *s, struct bread_read *r, enum bread_read_kind kind, const char *key);
 

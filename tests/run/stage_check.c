@@ -191,9 +191,9 @@ static unsigned times(const struct stage *s, const struct ran *which)
 	return n;
 }
 
-void stage_check_tools(struct stage *s, bool crashed)
+void stage_check_tools(struct stage *s)
 {
-	unsigned most = crashed && s->idempotent ? 2 : 1;
+	unsigned most = s->idempotent ? 1 + s->deaths : 1;
 
 	for (unsigned i = 0; i < s->ran_count; i++)
 		if (times(s, &s->ran[i]) > most)

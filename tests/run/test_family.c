@@ -30,7 +30,7 @@ static void play(unsigned seed, enum family_kind kind, enum humans humans)
 	stage_until_ended(&s);
 	stage_check_ended(&s);
 	stage_check_output(&s);
-	stage_check_tools(&s, false);
+	stage_check_tools(&s);
 	check_counts(&s);
 	stage_close(&s);
 }
