@@ -2,6 +2,7 @@
 /* How a run ends: its terminal crumb, its row, and what its caller is told. The
  * windows are closed by the terminal crumb itself (contract C4); nothing is
  * emitted after it. */
+#include <stdio.h>
 #include "base/clock.h"
 #include "run/internal.h"
 
@@ -9,6 +10,23 @@ struct run_error brd_run_error(struct run *r, const char *code, struct bread_str
 {
 	return (struct run_error){ brd_arena_copy(&r->arena, brd_str(code)), message,
 		r->agent_context };
+}
+
+/* What the whole tree has used, for a later owner: ended runs are not read again. */
+static void journal_budget(struct tree *t)
+{
+	struct run *root = t->root;
+	char data[80];
+
+	snprintf(data, sizeof(data), "{\"steps\":%lld,\"tokens\":%lld}", (long long)t->steps,
+		(long long)t->tokens);
+	brd_tx_add(root, BREAD_REC_NODE)->node = (struct bread_node_row){
+		.run_id = root->base.run_id,
+		.name = BRD_STR("budget"),
+		.kind = BRD_STR("budget"),
+		.state = 2,
+		.data = brd_tx_copy(root, brd_str(data)),
+	};
 }
 
 static void set_status(struct run *r, enum bread_run_status status, struct bread_str error)
@@ -38,6 +56,8 @@ static void set_status(struct run *r, enum bread_run_status status, struct bread
 		.output_tokens = r->usage.output,
 		.steps = r->steps,
 	};
+	if (r->tree->composed && (r->parent ? r->ended : status == BREAD_RUN_SUSPENDED))
+		journal_budget(r->tree);
 }
 
 static void count(struct run *r, _Atomic uint64_t *ended)

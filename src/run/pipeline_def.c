@@ -21,6 +21,7 @@ struct parser {
 	struct bread_err *err;
 	unsigned faults;
 	size_t steps;
+	unsigned side_by_side; /* how many parallel steps it is in */
 };
 
 struct agent_step {
@@ -271,6 +272,10 @@ static bool parse_agent(struct parser *p, struct step_def *s, struct jval v, con
 	s->skill = c.skill;
 	s->shared_session = c.session == 1;
 	s->concurrency = c.concurrency;
+	if (s->shared_session && (p->side_by_side || (map && s->concurrency > 1)))
+		fault(p, "", v, base,
+			"shares the pipeline's session with runs at the same time, and a session "
+			"has one at a time; say `session: fresh`");
 	return true;
 }
 
@@ -282,7 +287,9 @@ static bool parse_parallel(
 
 	if (!keys(p, parallel_fields, CONF_COUNT(parallel_fields), v, &c, base))
 		return false;
+	p->side_by_side++;
 	all = parse_list(p, c.steps, base, "steps", depth + 1);
+	p->side_by_side--;
 	s->slots = brd_arena_array(p->arena, all.count + 1, sizeof(*s->slots));
 	s->slot_count = all.count;
 	for (size_t i = 0; i < all.count; i++)

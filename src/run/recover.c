@@ -84,6 +84,16 @@ static void load_history_line(struct run *r, const struct bread_node_row *row)
 	r->history_before = brd_json_int_or(brd_json_get(data, "before"), -1);
 }
 
+static void load_budget(struct tree *t, const struct bread_node_row *row)
+{
+	struct jval data;
+
+	if (brd_json_parse(&t->root->arena, row->data, 0, &data, NULL))
+		return;
+	t->steps = brd_json_int_or(brd_json_get(data, "steps"), 0);
+	t->tokens = brd_json_int_or(brd_json_get(data, "tokens"), 0);
+}
+
 /* Children of an agent are model.TURN and KIND.TURN.CALL; what is deeper its own node makes. */
 static bool is_child(struct bread_str name)
 {
@@ -126,6 +136,10 @@ static void keep_row(struct run *r, const struct bread_node_row *row)
 	}
 	if (brd_str_is(row->kind, "loop.state")) {
 		brd_loop_state_load(r, own->row.data);
+		return;
+	}
+	if (brd_str_is(row->kind, "budget")) {
+		load_budget(r->tree, &own->row);
 		return;
 	}
 	if (brd_str_is(row->kind, "opened")) {

@@ -29,16 +29,17 @@ static const char *refused(const char *json)
 static void agents_and_maps_have_their_defaults(void **state)
 {
 	struct pipeline_def *d = parsed("[" A("a") ",{\"type\":\"map\",\"agentId\":\"b\","
-						   "\"concurrency\":4,\"session\":\"shared\"}]");
+						   "\"concurrency\":4},{\"type\":\"map\","
+						   "\"agentId\":\"b\",\"session\":\"shared\"}]");
 
-	assert_int_equal(d->steps.count, 2);
+	assert_int_equal(d->steps.count, 3);
 	assert_int_equal(d->steps.steps[0].kind, STEP_AGENT);
 	assert_string_equal(d->steps.steps[0].agent_id, "a");
 	assert_false(d->steps.steps[0].shared_session);
 	assert_int_equal(d->steps.steps[0].concurrency, 1);
 	assert_str(d->steps.steps[0].json, A("a"));
 	assert_int_equal(d->steps.steps[1].kind, STEP_MAP);
-	assert_true(d->steps.steps[1].shared_session);
+	assert_true(d->steps.steps[2].shared_session);
 	assert_int_equal(d->steps.steps[1].concurrency, 4);
 	brd_pipeline_def_unref(d);
 }
@@ -160,6 +161,17 @@ static void a_branch_without_default_has_a_name_of_its_own(void **state)
 	assert_string_equal(err.name, "PIPELINE_BRANCH_DEFAULT");
 }
 
+static void a_session_is_shared_by_one_after_the_other(void **state)
+{
+	assert_non_null(strstr(refused("[{\"type\":\"map\",\"agentId\":\"b\",\"concurrency\":2,"
+				       "\"session\":\"shared\"}]"),
+		"same time"));
+	assert_non_null(strstr(refused("[{\"type\":\"parallel\",\"steps\":[{\"type\":\"branch\","
+				       "\"on\":\"a\",\"cases\":[],\"default\":[{\"type\":\"agent\","
+				       "\"agentId\":\"b\",\"session\":\"shared\"}]}]}]"),
+		"same time"));
+}
+
 static void nesting_has_a_limit(void **state)
 {
 	struct buf b;
@@ -214,6 +226,7 @@ int main(void)
 		cmocka_unit_test(ids_become_a_pipeline_of_agents),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(a_branch_without_default_has_a_name_of_its_own),
+		cmocka_unit_test(a_session_is_shared_by_one_after_the_other),
 		cmocka_unit_test(nesting_has_a_limit),
 		cmocka_unit_test(in_a_file_every_fault_has_its_place),
 	};
