@@ -249,6 +249,13 @@ void brd_decision_fail(struct bread_decision_call *call, const char *name,
 	bread_op_end(&call->op, BREAD_E_UPSTREAM, &err);
 }
 
+void brd_decision_no_model(struct bread_decision_call *call, struct bread_str provider)
+{
+	brd_decision_fail(call, "DECISION_HOST", provider, 0,
+		"decision host \"%.*s\" has no model of its own, and the step names none",
+		BRD_ARG(provider));
+}
+
 void brd_decision_answer(struct bread_decision_call *call, struct jval answer)
 {
 	struct buf b;

@@ -39,6 +39,8 @@ int brd_scripted_check(const struct decision_conf *c, const struct yaml_doc *doc
 /* Ends the call with {"provider":P,"status":S}; a status of 0 is null. */
 __attribute__((format(printf, 5, 6))) void brd_decision_fail(struct bread_decision_call *call,
 	const char *name, struct bread_str provider, int status, const char *fmt, ...);
+/* Ends it so: neither the step nor the host says which model. */
+void brd_decision_no_model(struct bread_decision_call *call, struct bread_str provider);
 /* Ends it with an answer, put into its normal form. */
 void brd_decision_answer(struct bread_decision_call *call, struct jval answer);
 

@@ -194,9 +194,13 @@ static void model_start(struct bread_decision *d, struct bread_decision_call *ca
 	q->call = call;
 	q->host = h;
 	bread_op_begin(&call->op, on_cancel, q);
-	if (!h->ask) {
-		brd_decision_fail(call, "DECISION_HOST", h->name, 0,
-			"Decision host \"%.*s\" has nobody who asks models", BRD_ARG(h->name));
+	if (!h->ask || (!call->model.n && !h->conf.model)) {
+		if (h->ask)
+			brd_decision_no_model(call, h->name);
+		else
+			brd_decision_fail(call, "DECISION_HOST", h->name, 0,
+				"Decision host \"%.*s\" has nobody who asks models",
+				BRD_ARG(h->name));
 		free_question(q);
 		return;
 	}

@@ -166,6 +166,11 @@ static void http_host_start(struct bread_decision *d, struct bread_decision_call
 		end_unset(call, h);
 		return;
 	}
+	if (!call->model.n) {
+		bread_op_begin(&call->op, NULL, NULL);
+		brd_decision_no_model(call, h->name);
+		return;
+	}
 	q = brd_alloc(sizeof(*q));
 	q->call = call;
 	q->host = h;

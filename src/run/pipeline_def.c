@@ -101,8 +101,8 @@ static const struct conf_field decision_fields[] = {
 	{ .key = "model",
 		.type = CONF_STR,
 		.offset = AT(decision_step, model),
-		.required = true,
-		.doc = "The host's name for the model." },
+		.doc = "The host's name for the model; hosts that have one of their own need "
+		       "none." },
 	{ .key = "question",
 		.type = CONF_JSON,
 		.offset = AT(decision_step, question),

@@ -154,6 +154,21 @@ static void without_one_who_asks_it_fails(void **state)
 	asked_fini(&q);
 }
 
+static void without_a_model_it_fails(void **state)
+{
+	struct asked q;
+
+	played.text = "{}";
+	asked_open(&q, "{\"m\":{\"type\":\"model\",\"provider\":\"p\"}}");
+	brd_decisions_ask_by(q.ds, play, NULL);
+	ask(&q, loop, "m", CHOICE, "1", "");
+	assert_failure(&q, "DECISION_HOST", "{\"provider\":\"m\",\"status\":null}");
+	assert_non_null(strstr(q.call.op.err.text, "model"));
+	ask(&q, loop, "m", CHOICE, "1", "large");
+	assert_string_equal(played.model.data, "large");
+	asked_fini(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_failing_model_is_a_failing_host),
 		cmocka_unit_test(a_cancel_reaches_the_model),
 		cmocka_unit_test(without_one_who_asks_it_fails),
+		cmocka_unit_test(without_a_model_it_fails),
 	};
 	struct buf *kept[] = { &played.schema, &played.prompt, &played.model, &played.provider };
 	struct bread_err err;

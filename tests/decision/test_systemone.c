@@ -172,6 +172,18 @@ static void without_its_variable_nothing_is_sent(void **state)
 	asked_fini(&q);
 }
 
+static void without_a_model_nothing_is_sent(void **state)
+{
+	int before = atomic_load(&peer.conns);
+	struct asked q;
+
+	open_host(&q, "");
+	ask(&q, loop, "desk", CHOICE, "1", "");
+	assert_failure(&q, "DECISION_HOST", "{\"provider\":\"desk\",\"status\":null}");
+	assert_int_equal(atomic_load(&peer.conns), before);
+	asked_fini(&q);
+}
+
 static void a_base_that_is_no_address_is_refused(void **state)
 {
 	struct arena a = { 0 };
@@ -195,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_silent_host_is_given_up),
 		cmocka_unit_test(a_cancel_closes_the_connection),
 		cmocka_unit_test(without_its_variable_nothing_is_sent),
+		cmocka_unit_test(without_a_model_nothing_is_sent),
 		cmocka_unit_test(a_base_that_is_no_address_is_refused),
 	};
 	struct bread_err err;

@@ -86,6 +86,16 @@ static void a_decision_keeps_its_question(void **state)
 	brd_pipeline_def_unref(d);
 }
 
+static void a_decision_may_leave_the_model_to_its_host(void **state)
+{
+	struct pipeline_def *d =
+		parsed("[{\"type\":\"decision\",\"provider\":\"h\",\"question\":{\"type\":\"noul\","
+		       "\"text\":\"?\",\"buckets\":[{\"label\":\"l\",\"min\":0,\"max\":1}]}}]");
+
+	assert_null(d->steps.steps[0].model);
+	brd_pipeline_def_unref(d);
+}
+
 static void count(const struct step_def *s, void *arg)
 {
 	++*(size_t *)arg;
@@ -222,6 +232,7 @@ int main(void)
 		cmocka_unit_test(each_slot_is_a_list_of_one_step),
 		cmocka_unit_test(a_branch_has_arms_and_a_default),
 		cmocka_unit_test(a_decision_keeps_its_question),
+		cmocka_unit_test(a_decision_may_leave_the_model_to_its_host),
 		cmocka_unit_test(each_finds_steps_inside_steps),
 		cmocka_unit_test(ids_become_a_pipeline_of_agents),
 		cmocka_unit_test(what_is_wrong_is_named),
