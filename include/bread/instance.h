@@ -292,6 +292,21 @@ BREAD_API void bread_unsubscribe(struct bread_subscription *s);
 BREAD_API void bread_listen(
 	struct bread *b, void (*on_crumb)(const struct bread_crumb *c, void *arg), void *arg);
 
+/* A question to a human, as it is asked. answer_schema, fallback: JSON, empty: none; args: JSON of
+ * the call. Strings live for the call. */
+struct bread_question {
+	struct bread_str checkpoint_id, run_id, root_id, session_id, agent_id;
+	struct bread_str tool, args, kind; /* kind: "input", "approval" */
+	struct bread_str answer_schema, fallback;
+	int64_t deadline; /* ms since 1970; 0: none */
+};
+typedef void bread_human_fn(const struct bread_question *q, void *arg);
+/* Calls fn for each question that runs of this instance ask, also below the root, when it is on
+ * record; on the loop of its run. bread_resume answers it, from inside fn or any time later.
+ * Before start, and for good. Questions of earlier days are in the store: BREAD_READ_CHECKPOINTS.
+ */
+BREAD_API void bread_on_human(struct bread *b, bread_human_fn *fn, void *arg);
+
 /* Questions to the store (runs, crumbs, sessions, messages): see bread/ext/store.h. r->op was made
  * with bread_op_init on bread_here; r and its key stay unchanged until it ends, then
  * bread_read_fini. */

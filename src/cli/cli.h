@@ -140,9 +140,35 @@ struct cli_run {
 void cli_run_init(struct cli_run *r, struct bread *b); /* once an instance: it listens */
 /* Runs it to its end; a signal cancels it. An exit status. */
 int cli_run(struct cli_run *r, struct bread_run_request req);
-/* Answers a checkpoint of it, and goes on to its end. */
+/* Answers a checkpoint, and goes on to the end of that tree or its next question: r->id is its
+ * root then. */
 int cli_resume(struct cli_run *r, struct bread_str checkpoint, struct bread_str response);
 void cli_run_fini(struct cli_run *r);
+/* questions.c: what a tree of runs waits for. run: its root, or the one that asked; empty: all, by
+ * q->filter. Then bread_read_fini. */
+enum bread_code cli_questions(struct bread *b, struct bread_str run, struct bread_read *q);
+bool cli_for_somebody(const struct bread_checkpoint_row *c); /* a person may answer it */
+struct jsonw;
+void cli_put_question(struct jsonw *w, const struct bread_checkpoint_row *c);
+
+/* form.c: false: the input has ended. agent: who need not be named; NULL: none. */
+struct cli_lines;
+bool cli_form(struct cli_lines *lines, const struct bread_checkpoint_row *c, const char *agent,
+	struct arena *a, struct bread_str *ret);
+/* What was typed as an answer: y or n for an approval, JSON, else a text. */
+struct bread_str cli_answer(
+	const struct bread_checkpoint_row *c, struct bread_str text, struct arena *a);
+
+/* speech.c: a run whose text, or with --json whose output, goes to standard output. */
+struct cli_speech {
+	struct cli_run run;
+	bool json, trace;
+	bool spoke; /* some of its text was printed */
+};
+void cli_speech_init(struct cli_speech *s, struct cli_args *a, struct bread *b);
+/* After cli_run or cli_resume, which gave that status: what is left to say. Stops the instance. */
+int cli_speech_end(struct cli_speech *s, int status);
+
 /* What went wrong, on standard error. */
 void cli_run_explain(const struct cli_run *r);
 /* What an agent takes: plain text as a JSON string, or JSON when its schema wants no string. */
@@ -151,6 +177,12 @@ struct bread_str cli_input(
 /* Says that there is no such agent and which there are; 0, or an exit status. */
 int cli_agent_known(struct bread *b, const char *agent);
 
+/* tree.c: the run and what is below it, the root first among rows; print NULL: as drawn lines.
+ * false: it is not among them. */
+bool cli_tree(const struct bread_run_row *rows, size_t n, struct bread_str id,
+	void (*print)(const struct bread_run_row *row));
+
 /* terminal.c: the transport `stdout`: runs as text on standard output. */
 void cli_terminal(struct bread *b, bool trace);
+void cli_terminal_line(void); /* ends the line: who speaks next is named again */
 bool cli_terminal_wanted(const struct project *p, bool *ret_trace); /* by `transport:` */

@@ -9,100 +9,52 @@
 #include "cli/cli.h"
 #include "cli/line.h"
 
-#define WAITING_MAX 64
-
-struct waiting { /* a question to the human */
-	char *checkpoint, *tool, *args;
-	bool approval; /* may a tool run? */
-};
-
 struct chat {
 	struct bread *b;
 	const char *agent;
 	struct bread_str session, skill;
 	struct cli_lines *lines;
 	struct cli_run run;
-	struct waiting waiting[WAITING_MAX];
-	size_t waiting_count;
 	bool said_error; /* the terminal has shown why the run failed */
 };
-
-static void add_waiting(struct chat *c, struct jval v)
-{
-	struct waiting *w = &c->waiting[c->waiting_count];
-	struct arena a = { 0 };
-
-	if (c->waiting_count == WAITING_MAX)
-		return;
-	c->waiting_count++;
-	w->checkpoint = brd_strndup(brd_json_str(brd_json_get(v, "checkpointId"), &a));
-	w->tool = brd_strndup(brd_json_str(brd_json_get(v, "toolName"), &a));
-	w->args = brd_strndup(brd_json_raw(brd_json_get(v, "schema")));
-	w->approval = brd_json_is(brd_json_get(v, "kind"), "approval");
-	brd_arena_fini(&a);
-}
-
-static struct waiting take_waiting(struct chat *c)
-{
-	struct waiting first = c->waiting[0];
-
-	c->waiting_count--;
-	for (size_t i = 0; i < c->waiting_count; i++)
-		c->waiting[i] = c->waiting[i + 1];
-	return first;
-}
-
-static void waiting_fini(struct waiting *w)
-{
-	free(w->checkpoint);
-	free(w->tool);
-	free(w->args);
-}
 
 static void on_crumb(const struct bread_crumb *c, void *arg)
 {
 	struct chat *chat = arg;
-	struct arena a = { 0 };
-	struct jval v;
 
 	if (brd_str_is(c->type, "agent:error"))
 		chat->said_error = true;
-	else if (brd_str_is(c->type, "human:required") && !brd_json_parse(&a, c->json, 0, &v, NULL))
-		add_waiting(chat, v);
-	brd_arena_fini(&a);
 }
 
-/* The line as JSON if it is some, else as a string; y and n for an approval. */
-static struct bread_str answer(const struct waiting *w, const char *line, struct arena *a)
+/* The oldest question of the run and of those below it; NULL: there is none. */
+static const struct bread_checkpoint_row *first_question(const struct bread_read *q)
 {
-	struct bread_str text = brd_str_trim(brd_str(line));
-
-	if (w->approval && (brd_str_ieq(text, BRD_STR("y")) || brd_str_ieq(text, BRD_STR("yes"))))
-		return BRD_STR("{\"approved\":true}");
-	if (w->approval && (brd_str_ieq(text, BRD_STR("n")) || brd_str_ieq(text, BRD_STR("no"))))
-		return BRD_STR("{\"approved\":false}");
-	return brd_json_ok(text, 0) ? text : cli_quote(text, a);
+	for (size_t i = 0; i < q->count; i++)
+		if (cli_for_somebody(&q->checkpoints[i]))
+			return &q->checkpoints[i];
+	return NULL;
 }
 
 /* Asks until the run waits no more. false: the input has ended. */
 static bool ask_human(struct chat *c, int *status)
 {
-	while (*status == EXIT_WAITING && c->waiting_count) {
-		struct waiting w = take_waiting(c);
-		struct arena a = { 0 };
-		const char *line;
+	bool more = true;
 
-		cli_dim(stderr, "\n↳ %s needs %s %s", w.tool,
-			w.approval ? "approval (y/n)" : "input", w.args);
-		line = cli_lines_read(c->lines, "▸ ");
-		if (line)
-			*status = cli_resume(&c->run, brd_str(w.checkpoint), answer(&w, line, &a));
-		waiting_fini(&w);
+	while (more && *status == EXIT_WAITING) {
+		struct bread_read q = { 0 };
+		const struct bread_checkpoint_row *row = NULL;
+		struct arena a = { 0 };
+		struct bread_str answer;
+
+		if (!cli_questions(c->b, brd_str(c->run.id), &q))
+			row = first_question(&q);
+		more = row && cli_form(c->lines, row, c->agent, &a, &answer);
+		if (more)
+			*status = cli_resume(&c->run, row->id, answer);
+		bread_read_fini(&q);
 		brd_arena_fini(&a);
-		if (!line)
-			return false;
 	}
-	return true;
+	return more;
 }
 
 /* One turn of the conversation. false: it is over. */
@@ -119,8 +71,7 @@ static bool turn(struct chat *c, const char *line, int *status)
 	*status = cli_run(&c->run, req);
 	brd_arena_fini(&a);
 	more = ask_human(c, status);
-	fputc('\n', stdout);
-	fflush(stdout);
+	cli_terminal_line();
 	if (c->run.ended && !c->said_error)
 		cli_run_explain(&c->run);
 	return more;
@@ -213,11 +164,6 @@ static int run(struct cli_args *a)
 	if (r)
 		return r;
 	r = chat(a, &c, &p);
-	while (c.waiting_count) {
-		struct waiting w = take_waiting(&c);
-
-		waiting_fini(&w);
-	}
 	cli_run_fini(&c.run);
 	cli_close(&p, c.b);
 	return r;
@@ -237,7 +183,12 @@ const struct cli_command cli_chat = {
 	.usage = "[AGENT]",
 	.doc = "Talks to an agent in one session.",
 	.detail = "The agent need not be named when it is the only one. /exit, /quit or Ctrl-D end "
-		  "it;\nCtrl-C cancels the run that is going on.",
+		  "it;\nCtrl-C cancels the run that is going on. Where a run, or one below it, "
+		  "waits for a "
+		  "human,\nthe human is asked: field by field if the answer is a simple object, "
+		  "else for "
+		  "a line of\nJSON or text; for an approval y or n, with a reason behind it if "
+		  "wanted.",
 	.options = options,
 	.words_max = 1,
 	.run = run,

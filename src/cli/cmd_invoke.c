@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bread invoke: one run. Its text goes to standard output as it comes; with --json
- * only the output does, as one line of JSON. */
+/* bread invoke: one run of an agent or a pipeline. */
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/json.h"
@@ -13,55 +12,12 @@ static const struct cli_option options[] = {
 		.letter = 's',
 		.value = "ID",
 		.doc = "goes on with that session, or begins it" },
+	{ .name = "pipeline", .doc = "NAME is a pipeline, also if an agent has that name" },
 	{ .name = "skill", .value = "NAME", .doc = "runs with that skill" },
 	{ .name = "json", .doc = "prints the output alone, as one line of JSON" },
 	{ .name = "trace", .doc = "shows tool calls on standard error" },
 	{ 0 },
 };
-
-struct invoke {
-	struct cli_run run;
-	bool json, trace;
-	bool spoke;          /* some of its text was printed */
-	char waits_for[128]; /* the human tool that it stopped at */
-};
-
-static void on_text(struct invoke *in, struct bread_str delta)
-{
-	if (in->json)
-		return;
-	in->spoke = true;
-	cli_text(stdout, delta);
-	fflush(stdout);
-}
-
-static void show(struct invoke *in, const struct bread_crumb *c, struct jval v, struct arena *a)
-{
-	struct bread_str name = brd_json_str(brd_json_get(v, "toolName"), a);
-
-	if (brd_str_is(c->type, "text:delta"))
-		on_text(in, brd_json_str(brd_json_get(v, "delta"), a));
-	else if (brd_str_is(c->type, "human:required"))
-		snprintf(in->waits_for, sizeof(in->waits_for), "%.*s", BRD_ARG(name));
-	else if (brd_str_is(c->type, "agent:attempt:void") && in->spoke && !in->json)
-		cli_error("the attempt broke off; what was printed so far does not count");
-	else if (in->trace && brd_str_is(c->type, "tool:call"))
-		cli_dim(stderr, "↳ %.*s(%.*s)", BRD_ARG(name),
-			BRD_ARG(brd_json_raw(brd_json_get(v, "args"))));
-	else if (in->trace && brd_str_is(c->type, "tool:error"))
-		cli_dim(stderr, "↳ %.*s failed: %.*s", BRD_ARG(name),
-			BRD_ARG(brd_json_str(brd_json_path(v, "error.message"), a)));
-}
-
-static void on_crumb(const struct bread_crumb *c, void *arg)
-{
-	struct arena a = { 0 };
-	struct jval v;
-
-	if (!brd_json_parse(&a, c->json, 0, &v, NULL))
-		show(arg, c, v, &a);
-	brd_arena_fini(&a);
-}
 
 /* The argument, or standard input without blanks at its ends; false: there is none. */
 static bool read_input(struct cli_args *a, struct bread_str *ret)
@@ -87,51 +43,61 @@ static bool read_input(struct cli_args *a, struct bread_str *ret)
 	return ret->n > 0;
 }
 
-static void print_output(struct invoke *in)
+struct named {
+	struct bread_str id;
+	bool found;
+	struct buf names;
+};
+
+static void on_pipeline(struct bread_str id, struct bread_str json, void *arg)
 {
-	struct cli_run *r = &in->run;
-	struct arena a = { 0 };
-	struct jval v;
+	struct named *n = arg;
 
-	if (r->status == BREAD_RUN_COMPLETED && in->json) {
-		struct bread_str out = r->output.n ? r->output : BRD_STR("null");
-
-		printf("%.*s\n", BRD_ARG(out));
-		return;
-	}
-	if (r->status == BREAD_RUN_COMPLETED && !in->spoke &&
-		!brd_json_parse(&a, r->output, 0, &v, NULL))
-		cli_text(stdout, brd_json_type(v) == JSON_STRING ? brd_json_str(v, &a) : r->output);
-	if (!in->json && (in->spoke || r->status == BREAD_RUN_COMPLETED))
-		fputc('\n', stdout);
-	brd_arena_fini(&a);
+	n->found = n->found || brd_str_eq(n->id, id);
+	brd_buf_addf(&n->names, "%s%.*s", n->names.len ? ", " : "", BRD_ARG(id));
 }
 
-static int invoke(struct cli_args *a, struct bread *b, struct bread_str input)
+static void ignore(const struct bread_agent_info *i, void *arg)
 {
-	struct bread_run_request req = { .agent_id = brd_str(a->words[0]),
-		.input = cli_input(b, a->words[0], input, &a->arena),
-		.session_id = brd_str(cli_value(a, "session")),
-		.skill = brd_str(cli_value(a, "skill")) };
-	struct invoke in = { .json = cli_on(a, "json"), .trace = cli_on(a, "trace") };
-	int r;
+}
 
-	cli_run_init(&in.run, b);
-	in.run.on_crumb = on_crumb;
-	in.run.arg = &in;
-	r = cli_run(&in.run, req);
-	if (in.run.ended) {
-		print_output(&in);
-		fflush(stdout);
-		cli_run_explain(&in.run);
+/* An agent of that name, else a pipeline. 0, or an exit status. */
+static int find(struct cli_args *a, struct bread *b, bool *ret_pipeline)
+{
+	struct named n = { .id = brd_str(a->words[0]) };
+	bool asked = cli_on(a, "pipeline");
+	int r = 0;
+
+	brd_buf_init(&n.names, BUF_NO_LIMIT);
+	bread_pipelines(b, on_pipeline, &n);
+	*ret_pipeline = n.found && (asked || bread_agent_get(b, n.id, ignore, NULL));
+	if (asked && !n.found) {
+		cli_error("Pipeline \"%s\" not found. Available: %s", a->words[0],
+			n.names.len ? n.names.data : "none");
+		r = EXIT_FAILED;
+	} else if (!*ret_pipeline) {
+		r = cli_agent_known(b, a->words[0]);
 	}
-	if (r == EXIT_WAITING)
-		cli_error("Agent \"%s\" requires human input via tool \"%s\". `invoke` is "
-			  "non-interactive — use `bread chat` instead.",
-			a->words[0], in.waits_for);
-	bread_stop(b, 0);
-	cli_run_fini(&in.run);
+	brd_buf_fini(&n.names);
 	return r;
+}
+
+static int invoke(struct cli_args *a, struct bread *b, struct bread_str input, bool pipeline)
+{
+	struct bread_run_request req = { 0 };
+	struct cli_speech s;
+
+	if (pipeline) {
+		req.pipeline_id = brd_str(a->words[0]);
+		req.input = brd_json_ok(input, 0) ? input : cli_quote(input, &a->arena);
+	} else {
+		req.agent_id = brd_str(a->words[0]);
+		req.input = cli_input(b, a->words[0], input, &a->arena);
+		req.session_id = brd_str(cli_value(a, "session"));
+		req.skill = brd_str(cli_value(a, "skill"));
+	}
+	cli_speech_init(&s, a, b);
+	return cli_speech_end(&s, cli_run(&s.run, req));
 }
 
 static int run(struct cli_args *a)
@@ -139,7 +105,7 @@ static int run(struct cli_args *a)
 	struct bread_str input;
 	struct project p;
 	struct bread *b;
-	bool trace;
+	bool trace, pipeline = false;
 	int r;
 
 	if (!read_input(a, &input)) {
@@ -151,20 +117,23 @@ static int run(struct cli_args *a)
 		return r;
 	if (cli_terminal_wanted(&p, &trace))
 		cli_terminal(b, trace);
-	r = cli_agent_known(b, a->words[0]);
+	r = cli_go(b); /* pipelines of the configuration are there from then on */
 	if (!r)
-		r = cli_go(b);
+		r = find(a, b, &pipeline);
 	if (!r)
-		r = invoke(a, b, input);
+		r = invoke(a, b, input, pipeline);
 	cli_close(&p, b);
 	return r;
 }
 
 const struct cli_command cli_invoke = {
 	.name = "invoke",
-	.usage = "AGENT [INPUT]",
-	.doc = "Runs an agent once.",
-	.detail = "Without INPUT, standard input is read. Ctrl-C cancels the run.",
+	.usage = "NAME [INPUT]",
+	.doc = "Runs an agent or a pipeline once.",
+	.detail = "Without INPUT, standard input is read. Ctrl-C cancels the run. One that stops "
+		  "at a "
+		  "human\nends with status 3 and says the checkpoint; with --json as {\"status\":"
+		  "\"suspended\",\n\"runId\",\"checkpoints\"}.",
 	.options = options,
 	.words_min = 1,
 	.words_max = 2,

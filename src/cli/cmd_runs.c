@@ -59,6 +59,20 @@ static void print_row(const struct bread_run_row *row)
 
 /* ---- list ---- */
 
+/* A page of them. What it has printed is taken from *left. */
+static void print_page(struct cli_args *a, const struct bread_read *q, int64_t *left)
+{
+	for (size_t i = 0; i<q->count && * left> 0; i++) {
+		if (q->runs[i].parent_id.n && !cli_on(a, "all"))
+			continue;
+		if (cli_on(a, "json"))
+			print_json(&q->runs[i], false);
+		else
+			print_row(&q->runs[i]);
+		--*left;
+	}
+}
+
 static int list_runs(struct cli_args *a, struct bread *b, int status, int64_t left)
 {
 	char before[BREAD_RUN_ID_MAX] = "";
@@ -67,7 +81,7 @@ static int list_runs(struct cli_args *a, struct bread *b, int status, int64_t le
 
 	while (!r && more && left > 0) {
 		struct bread_read q = { .kind = BREAD_READ_RUNS,
-			.limit = left < 500 ? (size_t)left : 500,
+			.limit = 500,
 			.filter = { .agent_id = brd_str(cli_value(a, "agent")),
 				.session_id = brd_str(cli_value(a, "session")),
 				.before = brd_str(before),
@@ -75,15 +89,11 @@ static int list_runs(struct cli_args *a, struct bread *b, int status, int64_t le
 
 		if (cli_ask(b, &q))
 			r = cli_fail(&q.op.err);
-		for (size_t i = 0; !r && i < q.count; i++) {
-			if (cli_on(a, "json"))
-				print_json(&q.runs[i], false);
-			else
-				print_row(&q.runs[i]);
-			snprintf(before, sizeof(before), "%.*s", BRD_ARG(q.runs[i].id));
-		}
-		left -= (int64_t)q.count;
-		more = q.more && q.count;
+		else
+			print_page(a, &q, &left);
+		more = !r && q.more && q.count;
+		if (more)
+			snprintf(before, sizeof(before), "%.*s", BRD_ARG(q.runs[q.count - 1].id));
 		bread_read_fini(&q);
 	}
 	return r;
@@ -122,6 +132,26 @@ static int not_found(const char *id)
 	return EXIT_FAILED;
 }
 
+static void print_line(const struct bread_run_row *row)
+{
+	print_json(row, false);
+}
+
+static int show_tree(struct cli_args *a, struct bread *b, const struct bread_run_row *row)
+{
+	struct bread_read q = { .kind = BREAD_READ_TREE,
+		.key = row->parent_id.n ? row->root_id : row->id,
+		.limit = 10000 };
+	int r = 0;
+
+	if (cli_ask(b, &q))
+		r = cli_fail(&q.op.err);
+	else if (!cli_tree(q.runs, q.count, row->id, cli_on(a, "json") ? print_line : NULL))
+		r = not_found(a->words[0]);
+	bread_read_fini(&q);
+	return r;
+}
+
 static int run_show(struct cli_args *a)
 {
 	struct bread_read q = { .kind = BREAD_READ_RUN, .key = brd_str(a->words[0]) };
@@ -135,6 +165,8 @@ static int run_show(struct cli_args *a)
 		r = cli_fail(&q.op.err);
 	else if (!q.count)
 		r = not_found(a->words[0]);
+	else if (cli_on(a, "tree"))
+		r = show_tree(a, b, &q.runs[0]);
 	else
 		print_json(&q.runs[0], !cli_on(a, "json"));
 	bread_read_fini(&q);
@@ -301,12 +333,14 @@ static const struct cli_option list_options[] = {
 	{ .name = "status",
 		.value = "STATUS",
 		.doc = "queued, running, suspended, completed, failed or cancelled" },
+	{ .name = "all", .doc = "also those that others have started" },
 	{ .name = "limit", .value = "N", .doc = "so many at the most (default 50)" },
 	{ .name = "json", .doc = "one JSON object a line" },
 	{ 0 },
 };
 
 static const struct cli_option show_options[] = {
+	{ .name = "tree", .doc = "draws it with all that hangs on it; with --json one a line" },
 	{ .name = "json", .doc = "on one line" },
 	{ 0 },
 };

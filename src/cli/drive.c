@@ -2,9 +2,13 @@
 /* Commands that wait: the instance is turned on this thread until what they wait
  * for has happened. */
 #include <stdio.h>
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "store/store.h"
+
+#define ELSEWHERE_MS 200
 
 void cli_wait(struct bread *b, const bool *done)
 {
@@ -69,7 +73,7 @@ static void on_signal(void *arg)
 {
 	struct cli_run *r = arg;
 
-	if (r->ended)
+	if (r->ended && r->status != BREAD_RUN_RUNNING)
 		return;
 	r->cancelling = true;
 	bread_op_init(&r->cancel, bread_here(r->b), on_cancelled, r);
@@ -86,8 +90,52 @@ static int exit_status(const struct cli_run *r)
 	case BREAD_RUN_CANCELLED:
 		return EXIT_CANCELLED;
 	default:
-		return EXIT_FAILED;
+		return brd_str_is(r->error_code, "STORE_FAILED") ? EXIT_UNREACHABLE : EXIT_FAILED;
 	}
+}
+
+/* ---- a run that another process has ---- */
+
+static void take_row(struct cli_run *r, const struct bread_run_row *row)
+{
+	struct jval error;
+
+	r->status = row->status;
+	r->output = brd_arena_copy(&r->arena, row->output);
+	if (!brd_json_parse(&r->arena, brd_arena_copy(&r->arena, row->error), 0, &error, NULL)) {
+		r->error_code = brd_json_str(brd_json_get(error, "code"), &r->arena);
+		r->error_message = brd_json_str(brd_json_get(error, "message"), &r->arena);
+	}
+}
+
+/* Its row tells how it ends. false: not yet. */
+static bool look(struct cli_run *r)
+{
+	struct bread_read q = { .kind = BREAD_READ_RUN, .key = brd_str(r->id) };
+	const struct bread_run_row *row;
+	bool over;
+
+	if (cli_ask(r->b, &q) || !q.count) {
+		bread_read_fini(&q);
+		return true;
+	}
+	row = q.runs;
+	over = brd_run_ended(row->status) || (row->status == BREAD_RUN_SUSPENDED && !row->wake);
+	if (over)
+		take_row(r, row);
+	bread_read_fini(&q);
+	return over;
+}
+
+static void wait_elsewhere(struct cli_run *r)
+{
+	int64_t next;
+
+	while (!look(r))
+		for (next = brd_clock_mono() + ELSEWHERE_MS; brd_clock_mono() < next;)
+			bread_turn(r->b, ELSEWHERE_MS);
+	while (r->cancelling)
+		bread_turn(r->b, -1);
 }
 
 static int wait_end(struct cli_run *r)
@@ -97,6 +145,8 @@ static int wait_end(struct cli_run *r)
 	cli_signals_open(&signals, r->b, on_signal, r);
 	while (!r->ended || r->cancelling)
 		bread_turn(r->b, -1);
+	if (r->status == BREAD_RUN_RUNNING)
+		wait_elsewhere(r);
 	cli_signals_close(&signals, r->b);
 	return exit_status(r);
 }
@@ -128,8 +178,10 @@ static void on_claimed(
 {
 	struct cli_run *r = arg;
 
-	if (!err)
+	if (!err) {
+		snprintf(r->id, sizeof(r->id), "%.*s", BRD_ARG(run_id));
 		return;
+	}
 	r->error_code = brd_arena_copy(&r->arena, brd_str(err->name));
 	r->error_message = brd_arena_copy(&r->arena, brd_str(err->text));
 	r->ended = true;

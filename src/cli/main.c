@@ -7,7 +7,8 @@
 extern const struct cli_command cli_init, cli_build, cli_dev, cli_start, cli_invoke, cli_chat,
 	cli_eval, cli_sessions_list, cli_sessions_show, cli_sessions_cleanup, cli_runs_list,
 	cli_runs_show, cli_runs_tail, cli_runs_cancel, cli_config_check, cli_config_reference,
-	cli_provider_list, cli_completion, cli_tables, cli_help_command;
+	cli_provider_list, cli_resume_command, cli_checkpoints_list, cli_checkpoints_show,
+	cli_completion, cli_tables, cli_help_command;
 
 const struct cli_command *const cli_commands[] = {
 	&cli_init,
@@ -16,6 +17,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_start,
 	&cli_invoke,
 	&cli_chat,
+	&cli_resume_command,
 	&cli_eval,
 	&cli_sessions_list,
 	&cli_sessions_show,
@@ -24,6 +26,8 @@ const struct cli_command *const cli_commands[] = {
 	&cli_runs_show,
 	&cli_runs_tail,
 	&cli_runs_cancel,
+	&cli_checkpoints_list,
+	&cli_checkpoints_show,
 	&cli_config_check,
 	&cli_config_reference,
 	&cli_provider_list,

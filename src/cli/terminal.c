@@ -23,6 +23,8 @@ static void begin(struct terminal *t, struct bread_str run_id)
 {
 	if (brd_str_is(run_id, t->run_id))
 		return;
+	if (t->run_id[0])
+		fputc('\n', stdout);
 	snprintf(t->run_id, sizeof(t->run_id), "%.*s", BRD_ARG(run_id));
 	fputs("agent ▸ ", stdout);
 }
@@ -82,6 +84,15 @@ void cli_terminal(struct bread *b, bool trace)
 {
 	terminal.trace = trace;
 	bread_listen(b, on_crumb, &terminal);
+}
+
+void cli_terminal_line(void)
+{
+	pthread_mutex_lock(&terminal.lock);
+	terminal.run_id[0] = 0;
+	pthread_mutex_unlock(&terminal.lock);
+	fputc('\n', stdout);
+	fflush(stdout);
 }
 
 bool cli_terminal_wanted(const struct project *p, bool *ret_trace)

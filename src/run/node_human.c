@@ -149,14 +149,29 @@ static enum flow expire(struct human_node *h)
 	return resumed(h);
 }
 
+/* What the model is told of a refusal: the reason that was given, if there is one. */
+static struct bread_str refusal(struct human_node *h)
+{
+	struct arena *a = &h->tool.arena;
+	struct jval v = { 0 }, reason;
+
+	if (!h->response.n || brd_json_parse(a, h->response, 0, &v, NULL))
+		return BRD_STR(denied);
+	reason = brd_json_get(v, "reason");
+	if (brd_json_type(reason) != JSON_STRING)
+		return BRD_STR(denied);
+	return brd_arena_printf(
+		a, "{\"denied\":true,\"reason\":%.*s}", BRD_ARG(brd_json_raw(reason)));
+}
+
 static enum flow take_answer(struct human_node *h)
 {
 	if (h->expired && !h->response.n)
 		return expire(h);
 	if (h->approval && approves(h))
 		return run_tool(h);
-	brd_tool_answer(&h->tool, (struct bread_str){ 0 },
-		h->approval ? BRD_STR(denied) : h->response, false);
+	brd_tool_answer(
+		&h->tool, (struct bread_str){ 0 }, h->approval ? refusal(h) : h->response, false);
 	h->tool.result.text = (struct bread_str){ 0 }; /* no answer is no value, and no text */
 	return resumed(h);
 }
