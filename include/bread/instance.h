@@ -215,7 +215,8 @@ struct bread_run_request {
  * Refusals that need no store come here (nothing was started, on_end is not called):
  * AGENT_NOT_FOUND, PIPELINE_NOT_FOUND (context lists those there are), SKILL_NOT_FOUND,
  * INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
- * CONCURRENCY_LIMIT, DRAINING, INVALID_IDEMPOTENCY_KEY. Others (SESSION_BUSY …) come as the outcome.
+ * CONCURRENCY_LIMIT, DRAINING, INVALID_IDEMPOTENCY_KEY. Others (SESSION_BUSY …) come as the
+ * outcome.
  *
  * With an idempotency_key the run is known only when the store was asked: ret_id is empty, on_run
  * tells it, and all refusals that follow come as the outcome, IDEMPOTENCY_CONFLICT among them (the
@@ -294,13 +295,13 @@ BREAD_API void bread_listen(
 
 /* A question to a human, as it is asked. answer_schema, fallback: JSON, empty: none; args: JSON of
  * the call. Strings live for the call. */
-struct bread_question {
+struct bread_human {
 	struct bread_str checkpoint_id, run_id, root_id, session_id, agent_id;
 	struct bread_str tool, args, kind; /* kind: "input", "approval" */
 	struct bread_str answer_schema, fallback;
 	int64_t deadline; /* ms since 1970; 0: none */
 };
-typedef void bread_human_fn(const struct bread_question *q, void *arg);
+typedef void bread_human_fn(const struct bread_human *q, void *arg);
 /* Calls fn for each question that runs of this instance ask, also below the root, when it is on
  * record; on the loop of its run. bread_resume answers it, from inside fn or any time later.
  * Before start, and for good. Questions of earlier days are in the store: BREAD_READ_CHECKPOINTS.

@@ -27,7 +27,7 @@ static void on_row(struct bread_op *op)
 	const struct bread_checkpoint_row *c = t->read.checkpoints;
 
 	if (op->code == BREAD_OK && t->read.count) {
-		struct bread_question q = {
+		struct bread_human q = {
 			.checkpoint_id = c->id,
 			.run_id = c->run_id,
 			.root_id = c->root_id,

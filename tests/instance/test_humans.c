@@ -60,7 +60,7 @@ static void answer(struct world *w, struct bread_str checkpoint)
 	bread_resume(w->b, &req);
 }
 
-static void on_human(const struct bread_question *q, void *arg)
+static void on_human(const struct bread_human *q, void *arg)
 {
 	struct world *w = arg;
 
