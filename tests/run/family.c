@@ -10,6 +10,7 @@ struct maker {
 	uint64_t state;
 	enum family_kind kind;
 	unsigned calls;
+	unsigned side_by_side; /* parallel steps that the step is in */
 };
 
 static unsigned below(struct maker *m, unsigned n)
@@ -141,7 +142,8 @@ static void make_run_step(struct maker *m, struct made_step *s, unsigned depth)
 	s->kind = often(m, 25) ? MADE_MAP : MADE_AGENT;
 	s->concurrency = 1 + below(m, 3);
 	s->agent = room(m) ? make_agent(m, depth) : m->f->agents[0];
-	s->shared = !s->agent->turn_count && s->kind == MADE_AGENT && often(m, 50);
+	s->shared = !s->agent->turn_count && s->kind == MADE_AGENT && often(m, 50) &&
+		    !m->side_by_side;
 }
 
 static void make_decision(struct maker *m, struct made_step *s)
@@ -161,8 +163,10 @@ static struct made_step *make_step(struct maker *m, unsigned depth, bool decided
 	} else if (dice < 65) {
 		s->kind = MADE_PARALLEL;
 		s->arm_count = 2;
+		m->side_by_side++;
 		for (unsigned i = 0; i < 2; i++)
 			s->arms[i] = make_list(m, depth - 1, 1);
+		m->side_by_side--;
 	} else if (dice < 90 && (decided || often(m, 60))) {
 		s->kind = MADE_BRANCH;
 		s->on = !decided || often(m, 15);
