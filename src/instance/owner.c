@@ -135,12 +135,14 @@ struct take_post {
 	struct bread *b;
 	struct loop *loop;
 	char id[UUID_MAX];
+	enum bread_run_status status;
+	int64_t epoch;
 };
 
 static void take_on_loop(struct post *p)
 {
 	struct take_post *t = brd_list_of(p, struct take_post, post);
-	struct bread_run_row row = { .id = brd_str(t->id) };
+	struct bread_run_row row = { .id = brd_str(t->id), .status = t->status, .epoch = t->epoch };
 
 	brd_run_take_up(&t->b->env, t->loop, &row, on_taken_up, t->b);
 	free(t);
@@ -154,6 +156,8 @@ static void take(struct owner *o, const struct bread_run_row *row, size_t nth)
 	t->b = o->b;
 	t->loop = o->b->loops[nth % o->b->loop_count];
 	snprintf(t->id, sizeof(t->id), "%.*s", BRD_ARG(row->id));
+	t->status = row->status;
+	t->epoch = row->epoch;
 	brd_loop_post(t->loop, &t->post);
 }
 
@@ -172,15 +176,6 @@ static void look_at(struct owner *o, const struct bread_run_row *row, size_t nth
 		take(o, row, nth);
 }
 
-static void on_unfinished(struct bread_op *op)
-{
-	struct owner *o = op->arg;
-
-	for (size_t i = 0; op->code == BREAD_OK && !o->closing && i < o->runs.count; i++)
-		look_at(o, &o->runs.runs[i], i);
-	o->scanning = false;
-}
-
 static void ask(struct owner *o, struct bread_read *r, enum bread_read_kind kind,
 	void (*on_end)(struct bread_op *op))
 {
@@ -193,8 +188,18 @@ static void on_owners(struct bread_op *op)
 {
 	struct owner *o = op->arg;
 
+	for (size_t i = 0; op->code == BREAD_OK && !o->closing && i < o->runs.count; i++)
+		look_at(o, &o->runs.runs[i], i);
+	o->scanning = false;
+}
+
+/* Owners are read after the runs: whose row is not there by now is gone, and did not just come. */
+static void on_unfinished(struct bread_op *op)
+{
+	struct owner *o = op->arg;
+
 	if (op->code == BREAD_OK && !o->closing)
-		ask(o, &o->runs, BREAD_READ_UNFINISHED, on_unfinished);
+		ask(o, &o->owners, BREAD_READ_OWNERS, on_owners);
 	else
 		o->scanning = false;
 }
@@ -204,7 +209,7 @@ static void scan(struct owner *o)
 	if (o->scanning || o->b->env.draining)
 		return;
 	o->scanning = true;
-	ask(o, &o->owners, BREAD_READ_OWNERS, on_owners);
+	ask(o, &o->runs, BREAD_READ_UNFINISHED, on_unfinished);
 }
 
 /* ---- wishes of other processes ---- */

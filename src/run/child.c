@@ -62,6 +62,8 @@ struct run *brd_run_adopt(struct node *at, struct bread_str id, enum visibility 
 		r->show = show;
 		r->muted = unseen(r->parent);
 		brd_run_rebuild(r, at);
+		if (at->run->cancelled) /* its parent was, before its node was made */
+			brd_node_cancel(r->root);
 		return r;
 	}
 	return NULL;

@@ -12,6 +12,7 @@ struct task_node {
 	struct task_call call;
 	struct bread_task_run_row row;
 	char id[UUID_LEN + 1]; /* of the record */
+	bool open;             /* the record says that it is running */
 	int64_t began_mono;
 	struct bread_str input, output; /* JSON, as hooks left them */
 	struct run_error error;         /* of the last attempt */
@@ -42,12 +43,10 @@ static void write_record(struct task_node *n)
 	brd_tx_add(run_of(n), BREAD_REC_TASK_RUN)->task_run = n->row;
 }
 
-static void begin_record(struct task_node *n)
+static void fill_record(struct task_node *n)
 {
 	struct run *r = run_of(n);
 
-	if (!n->id[0])
-		brd_uuid7(n->id);
 	n->row = (struct bread_task_run_row){
 		.id = brd_arena_copy(&n->tool.arena, brd_str(n->id)),
 		.task_id = brd_str(n->tool.tool->task->name),
@@ -55,11 +54,19 @@ static void begin_record(struct task_node *n)
 		.session_id = r->base.session_id,
 		.run_id = r->base.run_id,
 		.model = text_in(n, brd_task_put_model),
-		.input = n->input,
+		.input = n->input.n ? n->input : n->tool.args,
 		.status = BRD_STR("running"),
 		.duration_ms = -1,
 		.created_at = brd_clock_wall(),
 	};
+}
+
+static void begin_record(struct task_node *n)
+{
+	if (!n->id[0])
+		brd_uuid7(n->id);
+	fill_record(n);
+	n->open = true;
 	write_record(n);
 }
 
@@ -80,7 +87,25 @@ static void end_record(struct task_node *n, bool ok)
 		n->row.error = brd_arena_copy(a, n->call.message);
 	}
 	brd_buf_fini(&usage);
+	n->open = false;
 	write_record(n);
+}
+
+/* Its run was cancelled: nobody waits for it, and its record does not stay open. */
+static enum flow stopped(struct task_node *n)
+{
+	if (n->open && !run_of(n)->tree->lost) {
+		if (!n->row.id.n)
+			fill_record(n); /* it was begun by an owner that died */
+		n->row.status = BRD_STR("failed");
+		n->row.error = BRD_STR("the run was cancelled");
+		n->row.completed_at = brd_clock_wall();
+		if (n->began_mono)
+			n->row.duration_ms = brd_clock_mono() - n->began_mono;
+		n->open = false;
+		write_record(n);
+	}
+	return brd_node_end(&n->tool.node, END_CANCELED);
 }
 
 /* ---- crumbs ---- */
@@ -247,7 +272,7 @@ static enum flow take(struct task_node *n)
 
 	count_usage(n);
 	if (n->tool.node.run->cancelled)
-		return brd_node_end(&n->tool.node, END_CANCELED);
+		return stopped(n);
 	end_record(n, ok);
 	end_crumb(n);
 	if (!ok)
@@ -338,7 +363,7 @@ static enum flow task_advance(struct node *node)
 	if (brd_tool_asked(t) == FLOW_WAIT)
 		return FLOW_WAIT;
 	if (node->run->cancelled)
-		return brd_node_end(node, END_CANCELED);
+		return stopped(n);
 	if (t->again) {
 		t->again = false;
 		call(n);
@@ -363,6 +388,7 @@ static void task_load(struct node *node, int state, struct jval data)
 	brd_tool_node.load(node, state, data);
 	snprintf(n->id, sizeof(n->id), "%.*s",
 		BRD_ARG(brd_json_str(brd_json_get(data, "taskRunId"), &n->tool.arena)));
+	n->open = state == 1 && n->id[0];
 }
 
 static void task_fini(struct node *node)

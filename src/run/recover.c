@@ -446,9 +446,12 @@ static void copy_row(struct taking *t, const struct bread_run_row *row)
 	t->row.tags = brd_arena_copy(a, row->tags);
 }
 
-/* Suspended: it is taken up because it was woken, or because one of its runs is to end. */
+/* Suspended: it is taken up because it was woken, or because one of its runs is to end. One that
+ * has changed hands since somebody looked may well have an owner who is alive. */
 static bool may_be_taken(const struct taking *t, const struct bread_run_row *row)
 {
+	if (!t->cancel.n && (row->epoch != t->row.epoch || row->status != t->row.status))
+		return false;
 	if (row->status == BREAD_RUN_SUSPENDED)
 		return t->cancel.n || row->wake || row->cancel_requested;
 	return !t->cancel.n && !brd_run_ended(row->status);

@@ -268,7 +268,7 @@ struct run_start {
 	struct bread_str run_id, input, session_id, session_tags, options, tags;
 	struct run_key key; /* of the request; written with the run's first rows. The outcome
 			       IDEMPOTENCY_KEY: somebody else has just used it */
-	bool new_session; /* the id was made just now: nobody else can have it */
+	bool new_session;   /* the id was made just now: nobody else can have it */
 	enum bread_if_busy if_busy;
 	void (*on_stored)(void *arg); /* as for bread_run */
 	void (*on_end)(const struct bread_outcome *o, void *arg);
@@ -283,7 +283,7 @@ struct tree *brd_run_new(struct run_env *env, struct loop *l, struct agent_def *
 /* An answer to a run that waits. Strings are copied. */
 struct run_resume {
 	struct bread_str checkpoint_id, response; /* response: JSON, or empty */
-	bool expired; /* nobody answered in time: response is the fallback */
+	bool expired;       /* nobody answered in time: response is the fallback */
 	struct run_key key; /* of the request: again it leads to the same place of the same tree */
 	/* Once: the answer is on record, and the tree of that root goes on after that number (of
 	 * the tree, or of the run itself if it is a lone one); or err says why not:
@@ -301,7 +301,8 @@ void brd_run_tell(struct run_env *env, struct loop *l, struct bread_str run_id,
 	void (*on_end)(const struct bread_outcome *o, void *arg), void *arg);
 
 /* Takes up a tree of the store whose owner is dead, or that has answers nobody has heard (contract
- * C11). row: its root's. done is called once, when it goes on (or another owner was first: NULL).
+ * C11). row: its root's, as it was seen: id, status, epoch. done is called once, when it goes on
+ * (or another owner was first: NULL).
  */
 void brd_run_take_up(struct run_env *env, struct loop *l, const struct bread_run_row *row,
 	void (*done)(void *arg, struct tree *t), void *arg);

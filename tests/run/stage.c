@@ -254,6 +254,7 @@ void stage_kill(struct stage *s)
 	bread_free(s->b[0]);
 	brd_clock_freeze(wall);
 	s->b[0] = NULL;
+	s->asking = 0;
 	rec.key = brd_str(owner);
 	faulty_commit(&s->store, &rec, 1, NULL, 0);
 	faulty_reset(&s->store);
@@ -275,6 +276,7 @@ static void on_claimed(
 		"CHECKPOINT_NOT_FOUND CHECKPOINT_CLAIMED STORE_FAILED RUN_BUSY";
 	struct stage *s = arg;
 
+	s->asking--;
 	if (!err)
 		s->answered++;
 	else if (strstr(expected, err->name))
@@ -294,6 +296,7 @@ void stage_answer(struct stage *s, struct bread *b, const char *checkpoint_id, c
 	snprintf(text, sizeof(text), "{\"v\":\"%s\",\"approved\":%s}", call_id,
 		call_id[strlen(call_id) - 1] == 'n' ? "false" : "true");
 	req.response = brd_str(text);
+	s->asking++;
 	bread_resume(b, &req);
 }
 
@@ -337,7 +340,8 @@ static bool humans_answer(struct stage *s)
 	struct bread_read r;
 	size_t n;
 
-	if (s->humans == HUMANS_ABSENT || (s->humans != HUMANS_EAGER && !stage_suspended(s)))
+	if (s->asking || s->humans == HUMANS_ABSENT ||
+		(s->humans != HUMANS_EAGER && !stage_suspended(s)))
 		return false;
 	n = stage_questions(s, &r);
 	if (n && s->humans == HUMANS_AT_ONCE)

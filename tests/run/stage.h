@@ -44,6 +44,7 @@ struct stage {
 	enum bread_run_status status;
 	char error[64];
 	unsigned answered, refused; /* answers */
+	unsigned asking;            /* answers that were not taken or refused yet */
 	unsigned deaths;
 };
 
