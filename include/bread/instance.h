@@ -215,7 +215,7 @@ struct bread_run_request {
  * Refusals that need no store come here (nothing was started, on_end is not called):
  * AGENT_NOT_FOUND, PIPELINE_NOT_FOUND (context lists those there are), SKILL_NOT_FOUND,
  * INPUT_INVALID (err->text has the place in the input), INVALID_ID, RUN_EXISTS,
- * CONCURRENCY_LIMIT, DRAINING, INVALID_IDEMPOTENCY_KEY. Others (SESSION_BUSY …) come as the
+ * CONCURRENCY_LIMIT, DRAINING, IDEMPOTENCY_KEY_INVALID. Others (SESSION_BUSY …) come as the
  * outcome.
  *
  * With an idempotency_key the run is known only when the store was asked: ret_id is empty, on_run
@@ -251,7 +251,7 @@ struct bread_resume_request {
 	/* Once: err NULL and the root of the tree whose crumbs go on after that number of the tree
 	 * (bread_subscribe_tree); or why not: CHECKPOINT_NOT_FOUND, CHECKPOINT_CLAIMED,
 	 * ANSWER_INVALID (the checkpoint waits on), SUPERVISOR_CHECKPOINT_NOT_RESUMABLE,
-	 * IDEMPOTENCY_CONFLICT, INVALID_IDEMPOTENCY_KEY, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED.
+	 * IDEMPOTENCY_CONFLICT, IDEMPOTENCY_KEY_INVALID, CONCURRENCY_LIMIT, DRAINING, STORE_FAILED.
 	 */
 	void (*on_claimed)(
 		struct bread_str run_id, int64_t after, const struct bread_err *err, void *arg);

@@ -56,7 +56,7 @@ int brd_key_make(struct run_key *ret, struct arena *a, const char *route, struct
 	unsigned char sum[SHA256_LEN];
 
 	if (!key_ok(key))
-		return brd_fail_as(err, BREAD_E_INVALID, "INVALID_IDEMPOTENCY_KEY",
+		return brd_fail_as(err, BREAD_E_INVALID, "IDEMPOTENCY_KEY_INVALID",
 			"Idempotency-Key",
 			"an Idempotency-Key has 1 to 255 visible ASCII characters");
 	brd_sha256_init(&s);

@@ -231,7 +231,7 @@ int brd_runs_begin(struct bread *b, const struct what *w, const struct bread_run
 	struct bread_err *err);
 
 /* ---- idempotency.c ---- */
-/* INVALID_IDEMPOTENCY_KEY. parts: all that the request asks for. */
+/* IDEMPOTENCY_KEY_INVALID. parts: all that the request asks for. */
 int brd_key_make(struct run_key *ret, struct arena *a, const char *route, struct bread_str key,
 	const struct bread_str *parts, size_t count, struct bread_err *err);
 /* A run whose request has a key; what becomes of it its callbacks are told. *w is taken. */

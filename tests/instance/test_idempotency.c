@@ -170,13 +170,13 @@ static void keys_have_a_form(void **state)
 	memset(key, 'k', sizeof(key));
 	key[256] = 0;
 	send(b, key, "1", &s);
-	assert_string_equal(s.error, "INVALID_IDEMPOTENCY_KEY");
+	assert_string_equal(s.error, "IDEMPOTENCY_KEY_INVALID");
 	send(b, "", "1", &s);
-	assert_string_equal(s.error, "INVALID_IDEMPOTENCY_KEY");
+	assert_string_equal(s.error, "IDEMPOTENCY_KEY_INVALID");
 	send(b, "a b", "1", &s);
-	assert_string_equal(s.error, "INVALID_IDEMPOTENCY_KEY");
+	assert_string_equal(s.error, "IDEMPOTENCY_KEY_INVALID");
 	send(b, "caf\xc3\xa9", "1", &s);
-	assert_string_equal(s.error, "INVALID_IDEMPOTENCY_KEY");
+	assert_string_equal(s.error, "IDEMPOTENCY_KEY_INVALID");
 	key[255] = 0;
 	send(b, key, "1", &s);
 	fixture_until(b, &s.told);

@@ -59,7 +59,7 @@ def test_keys():
         for key, what in (('', 'empty'), ('a b', 'a blank'), ('k' * 256, 'too long'), ('caf\xe9'.encode('latin-1'), 'not ASCII')):
             for path in ('/agents/count/run', '/agents/count/runs', '/pipelines/p/run', '/resume/x'):
                 status, _, got = s.post(path, {'input': 'x'}, keyed(key))
-                equal(f'{path}, a key that is {what}', (status, error_of(got)[0]), (400, 'INVALID_IDEMPOTENCY_KEY'))
+                equal(f'{path}, a key that is {what}', (status, error_of(got)[0]), (400, 'IDEMPOTENCY_KEY_INVALID'))
         equal('nothing was started', s.json('/runs'), [])
         equal('the longest', s.post('/agents/count/runs', {'input': 'x'}, keyed('k' * 255))[0], 202)
 

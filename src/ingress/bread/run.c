@@ -116,7 +116,7 @@ static int is_answer(const struct bread_err *err)
 {
 	static const char *const names[] = { "DRAINING", "INVALID_ID", "SESSION_BUSY", "RUN_EXISTS",
 		"ANSWER_INVALID", "CHECKPOINT_NOT_FOUND", "CHECKPOINT_CLAIMED",
-		"IDEMPOTENCY_CONFLICT", "INVALID_IDEMPOTENCY_KEY" };
+		"IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_KEY_INVALID" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(err->name, names[i]) == 0)
