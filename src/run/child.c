@@ -61,6 +61,7 @@ struct run *brd_run_adopt(struct node *at, struct bread_str id, enum visibility 
 		r->parent = at->run;
 		r->show = show;
 		r->muted = unseen(r->parent);
+		r->cancelled = r->cancelled || r->parent->cancelled;
 		brd_run_rebuild(r, at);
 		if (at->run->cancelled) /* its parent was, before its node was made */
 			brd_node_cancel(r->root);

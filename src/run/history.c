@@ -34,7 +34,9 @@ static struct bread_message *room(struct run *r, size_t n)
 	return more;
 }
 
-int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err)
+/* rows gets where each message is from. */
+static int load(struct run *r, const struct bread_read *messages,
+	const struct bread_message_row **rows, struct bread_err *err)
 {
 	r->history = room(r, messages->count + 1);
 	for (size_t i = 0; i < messages->count; i++) {
@@ -53,10 +55,23 @@ int brd_history_load(struct run *r, const struct bread_read *messages, struct br
 			return brd_fail(err, BREAD_E_INVALID, "session",
 				"message %.*s of session %.*s cannot be read", BRD_ARG(row->id),
 				BRD_ARG(r->base.session_id));
-		r->history_count++;
+		rows[r->history_count++] = row;
 	}
 	r->history_known = true;
 	return 0;
+}
+
+int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	const struct bread_message_row **rows =
+		brd_arena_array(&a, messages->count + 1, sizeof(*rows));
+	int code = load(r, messages, rows, err);
+
+	if (!code)
+		brd_history_repair(r, rows, true);
+	brd_arena_fini(&a);
+	return code;
 }
 
 /* ---- read when it is needed: for runs that were taken up, and those in a shared session ---- */
@@ -66,22 +81,32 @@ struct history_read {
 	struct node *node;
 };
 
+/* Its own turns are in the journal. In a session that others have at the same time nothing is
+ * written for them. */
 static void take_history(struct run *r, const struct bread_read *messages)
 {
+	struct arena a = { 0 };
+	const struct bread_message_row **rows =
+		brd_arena_array(&a, messages->count + 1, sizeof(*rows));
+	bool first = r->history_before < 0;
 	struct bread_err err;
 
-	if (brd_history_load(r, messages, &err)) {
+	if (load(r, messages, rows, &err)) {
 		r->history_known = true;
 		r->history_fault = brd_run_error(
 			r, "INTERNAL_ERROR", brd_arena_copy(&r->arena, brd_str(err.text)));
+		brd_arena_fini(&a);
 		return;
 	}
+	if (!first && (size_t)r->history_before < r->history_count)
+		r->history_count = (size_t)r->history_before;
+	brd_history_repair(r, rows, first && !r->parent);
+	brd_arena_fini(&a);
+	brd_history_write_repairs(r);
 	if (r->input_id[0])
 		brd_history_own_input(r);
-	if (r->history_before < 0)
-		r->history_before = (int64_t)r->history_count;
-	else if ((size_t)r->history_before < r->history_count)
-		r->history_count = (size_t)r->history_before;
+	if (first)
+		r->history_before = (int64_t)r->history_count - r->history_extra;
 }
 
 static void on_history(struct bread_op *op)
@@ -371,7 +396,7 @@ void brd_history_journal(struct run *r)
 	char data[80];
 
 	if (r->history_before < 0)
-		r->history_before = (int64_t)r->history_count;
+		r->history_before = (int64_t)r->history_count - r->history_extra;
 	snprintf(data, sizeof(data), "{\"turns\":%u,\"before\":%lld}", r->stored_turns,
 		(long long)r->history_before);
 	rec->node = (struct bread_node_row){

@@ -78,8 +78,8 @@ void brd_run_rows(const struct run *r, struct bread_str session_tags, enum bread
 	struct bread_rec recs[RUN_ROWS]);
 void brd_run_add_rows(
 	struct run *r, struct bread_str session_tags); /* in this turn's transaction */
-void brd_run_begin(struct run *r, struct node *at); /* its first turn, unless hooks come first */
-void brd_run_announce(struct run *r);               /* its user's message, agent:run:start */
+void brd_run_begin(struct run *r, struct node *at);    /* its first turn, unless hooks come first */
+void brd_run_announce(struct run *r);                  /* its user's message, agent:run:start */
 void brd_tree_opened(struct tree *t); /* nothing of its beginning is under way any more */
 void brd_tree_stored(struct tree *t); /* its row is committed; says so once to who asked */
 
@@ -194,6 +194,11 @@ struct tool_node;
 /* Content of the user message for an input: a string as it is, else its JSON text as a string. */
 void brd_history_input(struct buf *out, struct bread_str input);
 int brd_history_load(struct run *r, const struct bread_read *messages, struct bread_err *err);
+/* history_repair.c: pairs each call with a result, for the model; store: for the session, too, with
+ * the messages that brd_history_write_repairs adds to this turn's transaction. rows: where the
+ * messages are from. */
+void brd_history_repair(struct run *r, const struct bread_message_row *const *rows, bool store);
+void brd_history_write_repairs(struct run *r);
 void brd_history_own_input(struct run *r); /* appends this run's user message */
 /* The conversation is known; else it is being read, and n is woken when it is. */
 bool brd_history_ready(struct node *n);

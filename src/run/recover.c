@@ -201,6 +201,7 @@ static struct run *build_run(struct taking *t, struct tree *tree, size_t i)
 	r->journal = brd_arena_alloc(&r->arena, sizeof(*r->journal));
 	brd_list_init(&r->journal->rows);
 	if (r != tree->root) {
+		r->cancelled = brd_str_eq(t->cancel, r->base.run_id);
 		brd_topic_begin(r->topic, row->head);
 		brd_list_push(&tree->loaded, &r->link);
 	}

@@ -180,6 +180,8 @@ struct run {
 	size_t history_count;
 	int64_t history_before; /* that many of the session's messages are not its own turns; -1:
 				   all */
+	int64_t history_extra;  /* messages in memory that the session has not in that place */
+	struct list repairs;    /* of the session's history, that are yet to be written */
 	bool history_known;     /* else it is read before the next model call */
 	struct run_error history_fault; /* it could not be read */
 	char input_id[UUID_LEN + 1];    /* of its user message, if that was written here */

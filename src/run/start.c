@@ -49,6 +49,7 @@ struct run *brd_run_make(struct tree *t, struct run *parent, struct agent_def *d
 	if (def && def->skill)
 		r->options = brd_arena_printf(&r->arena, "{\"skill\":\"%s\"}", def->skill->id);
 	r->history_before = -1;
+	brd_list_init(&r->repairs);
 	brd_buf_init(&r->text, BUF_NO_LIMIT);
 	brd_buf_init(&r->knowledge, BUF_NO_LIMIT);
 	brd_buf_init(&r->files_json, BUF_NO_LIMIT);
@@ -233,6 +234,7 @@ void brd_run_announce(struct run *r)
 	if (r->def) {
 		if (r->history_known)
 			brd_history_own_input(r);
+		brd_history_write_repairs(r);
 		add_user_message(r);
 		if (brd_agent_hears(r, BREAD_HOOK_BEFORE_RUN))
 			journal_opened(r);
@@ -309,6 +311,24 @@ static void on_messages(struct bread_op *op)
 	done(s);
 }
 
+/* What its tree waits for: a question of its own first. Empty: for nothing that is written. */
+static struct bread_str question_of(const struct starting *s)
+{
+	struct bread_str id = { 0 };
+
+	for (size_t i = s->checkpoints.count; i-- > 0;) {
+		const struct bread_checkpoint_row *row = &s->checkpoints.checkpoints[i];
+		bool own = brd_str_eq(row->run_id, s->read.runs->id);
+
+		if (brd_str_is(row->kind, "delegate"))
+			continue;
+		if (own)
+			return row->id;
+		id = row->id;
+	}
+	return id;
+}
+
 /* With whom the session is busy; a run that waits for a human is named with its question. */
 static void refuse_busy(struct starting *s)
 {
@@ -318,8 +338,8 @@ static void refuse_busy(struct starting *s)
 	int n;
 
 	n = snprintf(context, sizeof(context), "{\"runId\":\"%.*s\"", BRD_ARG(with->id));
-	if (s->checkpoints.count) {
-		struct bread_str id = s->checkpoints.checkpoints->id;
+	if (question_of(s).n) {
+		struct bread_str id = question_of(s);
 
 		snprintf(text, sizeof(text),
 			"Session \"%.*s\" is busy with run %.*s, which waits for an answer to "
@@ -346,6 +366,18 @@ static void on_checkpoints(struct bread_op *op)
 	done(s);
 }
 
+/* Of the whole tree: the run may wait for one below it. */
+static void ask_questions(struct starting *s)
+{
+	const struct bread_run_row *with = s->read.runs;
+	struct tree *t = s->tree;
+
+	brd_read_again(&s->checkpoints, BREAD_READ_CHECKPOINTS, (struct bread_str){ 0 });
+	s->checkpoints.filter.root_id = with->root_id.n ? with->root_id : with->id;
+	bread_op_init(&s->checkpoints.op, t->loop, on_checkpoints, s);
+	brd_store_read(t->env->store, &s->checkpoints);
+}
+
 static void on_active(struct bread_op *op)
 {
 	struct starting *s = op->arg;
@@ -355,7 +387,7 @@ static void on_active(struct bread_op *op)
 	if (s->read.count == 0) {
 		ask(s, &s->read, BREAD_READ_MESSAGES, s->tree->root->session_id, on_messages);
 	} else if (s->read.runs->status == BREAD_RUN_SUSPENDED) {
-		ask(s, &s->checkpoints, BREAD_READ_CHECKPOINTS, s->read.runs->id, on_checkpoints);
+		ask_questions(s);
 	} else {
 		refuse_busy(s);
 		done(s);

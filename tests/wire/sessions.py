@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """C12: one run a session, pairs in its history whatever happened, deleting cancels first."""
+import contextlib
+import sqlite3
 import threading
 from wire import *
 
@@ -162,6 +164,63 @@ def test_delete():
         equal('the id can be used again', s.run('count', 'x', session={'id': 'd-hang'})[-1]['output'], '1')
 
 
+SUPERVISOR = {'boss': {'model': {'provider': 's', 'model': 'boss'}, 'supervisor': {'agents': [{'agentId': 'hang'}, {'agentId': 'ask'}]}}}
+BOSS = {'boss': {'when': [{'match': {'role': 'tool', 'failed': True}, 'stream': [{'text': 'it failed'}]},
+                          {'match': {'role': 'tool'}, 'stream': [{'text': 'done'}]},
+                          {'stream': [{'tool_call': {'id': 'd1', 'name': 'core_delegate', 'args': {'agentId': '{{input}}', 'input': 'x'}}}]}]}}
+
+
+def with_child(s, agent, n):
+    """A supervisor's stream and the first crumb of the run that it waits for."""
+    t = s.stream('/agents/boss/run', {'input': agent, 'session': {'id': f't{n}'}})
+    for c in t.crumbs():
+        if c['type'] == 'agent:run:start' and c['agentId'] == agent:
+            return t, c
+
+
+def test_delete_trees():
+    """A session goes with the whole tree of its runs, at work or waiting; a run below ends for itself."""
+    with serving({**MODELS, **BOSS}, {**AGENTS, **SUPERVISOR}, TOOLS) as s:
+        for n, agent in enumerate(('hang', 'ask')):
+            t, child = with_child(s, agent, n)
+            if agent == 'ask':
+                rest = list(t.crumbs())
+                question = [c for c in rest if c['type'] == 'human:required'][0]
+                status, _, body = s.post('/agents/count/run', {'input': 'x', 'session': {'id': f't{n}'}})
+                check('the refusal names the question below', status == 409 and question['checkpointId'] in body.decode(), body)
+            equal(f'{agent}: the root\'s session is deleted', s.ask('DELETE', f'/sessions/t{n}')[0], 200)
+            list(t.crumbs())
+            for path in (f"/sessions/{child['sessionId']}", f"/runs/{child['runId']}", f'/sessions/t{n}'):
+                equal(f'{agent}: {path[:12]}… went with it', s.get(path)[0], 404)
+        equal('no run is left', (s.json('/runs'), s.json('/checkpoints')), ([], []))
+        for n, agent in enumerate(('hang', 'ask')):
+            t, child = with_child(s, agent, n)
+            if agent == 'ask':
+                list(t.crumbs())
+            equal(f'{agent}: the session below is deleted', s.ask('DELETE', f"/sessions/{child['sessionId']}")[0], 200)
+            equal(f'{agent}: its run is gone', s.get(f"/runs/{child['runId']}")[0], 404)
+            root = [r for r in s.json('/runs') if r['agentId'] == 'boss' and r['sessionId'] == f't{n}'][0]['id']
+            equal(f'{agent}: the root goes on, and is told', (s.ended(root), s.json(f'/runs/{root}').get('output')), ('completed', 'it failed'))
+            equal(f'{agent}: pairs in its session', unpaired(messages(s, f't{n}')), [])
+
+
+def test_delete_below_pipeline():
+    """Runs of a pipeline that waits: one of them deleted, all of it cancelled."""
+    pipelines = {'p': [{'type': 'parallel', 'steps': [{'type': 'agent', 'agentId': 'ask'}, {'type': 'agent', 'agentId': 'ask'}]}]}
+    with serve(pipelines=pipelines) as s:
+        for what in ('delete', 'cancel'):
+            got = list(s.stream('/pipelines/p/run', {'input': 'x'}).crumbs())
+            root = got[0]['rootRunId']
+            child = [c for c in got if c['type'] == 'agent:run:start'][0]
+            if what == 'delete':
+                equal('the session of one is deleted', s.ask('DELETE', f"/sessions/{child['sessionId']}")[0], 200)
+            else:
+                equal('the whole is cancelled', s.post(f'/runs/{root}/cancel')[0], 200)
+            equal(f'{what}: it ends', s.ended(root), 'failed' if what == 'delete' else 'cancelled')
+            equal(f'{what}: nothing waits', s.json('/checkpoints'), [])
+            equal(f'{what}: nothing is open', [r['status'] for r in s.json('/runs') if r['status'] in ('running', 'suspended')], [])
+
+
 def test_delete_while_starting():
     """Deleted at any moment of a run's youth: nothing of it comes back."""
     with serve() as s:
@@ -187,6 +246,58 @@ def test_concurrency():
         for t in live:
             list(t.crumbs())
         equal('then there is room', s.run('count', 'x')[-1]['type'], 'agent:run:end')
+
+
+def seed(folder, session, said):
+    """Writes messages as the original does; said: (role, content)."""
+    with contextlib.closing(sqlite3.connect(f'{folder}/bread.db')) as db:
+        db.execute('INSERT INTO sessions (id, created_at, updated_at, tags) VALUES (?, 1, 1, "{}")', (session,))
+        for i, (role, content) in enumerate(said):
+            db.execute('INSERT INTO session_messages (id, session_id, role, content, timestamp) VALUES (?, ?, ?, ?, ?)',
+                       (f'{session}-{i}', session, role, json.dumps(content), 1000 + i // 2))
+        db.commit()
+
+
+def call(id):
+    return {'type': 'tool-call', 'toolCallId': id, 'toolName': 'tool_t', 'input': {}}
+
+
+def result(id):
+    return {'type': 'tool-result', 'toolCallId': id, 'toolName': 'tool_t', 'output': {'type': 'text', 'value': 'ok'}}
+
+
+def asked(folder):
+    """The roles and calls of the last prompt that a model was given."""
+    with open(f'{folder}/calls.jsonl') as f:
+        prompt = json.loads(f.readlines()[-1])['prompt']
+    return [(m['role'], [p['toolCallId'] for p in m['content'] if isinstance(p, dict) and 'toolCallId' in p]) for m in prompt]
+
+
+def test_repair():
+    """A session that others left with calls that have no result."""
+    provider = {'s': {'type': 'scripted', 'models': MODELS, 'record': 'calls.jsonl'}}
+    with serve(providers=provider) as s:
+        seed(s.folder, 'open', [('user', 'x'), ('assistant', [call('a'), call('b')]), ('tool', [result('b')]), ('user', 'y'),
+                                ('assistant', [call('c')])])
+        equal('a run goes on from it', s.run('count', 'z', session={'id': 'open'})[-1]['type'], 'agent:run:end')
+        equal('what the model was given', asked(s.folder), [
+            ('user', []), ('assistant', ['a', 'b']), ('tool', ['b', 'a']), ('user', []),
+            ('assistant', ['c']), ('tool', ['c']), ('user', [])])
+        got = messages(s, 'open')
+        equal('what the session has', ([m['role'] for m in got], unpaired(got)),
+              (['user', 'assistant', 'tool', 'tool', 'user', 'assistant', 'tool', 'user', 'assistant'], []))
+        s.run('count', 'z', session={'id': 'open'})
+        equal('it is repaired once', len(messages(s, 'open')), len(got) + 2)
+        seed(s.folder, 'late', [('user', 'x'), ('assistant', [call('a')]), ('user', 'y'), ('assistant', 'hm'), ('tool', [result('a')])])
+        s.run('count', 'z', session={'id': 'late'})
+        equal('a late result comes behind its call', asked(s.folder), [
+            ('user', []), ('assistant', ['a']), ('tool', ['a']), ('user', []), ('assistant', []), ('user', [])])
+        equal('and stays where it is', [m['role'] for m in messages(s, 'late')], ['user', 'assistant', 'user', 'assistant', 'tool', 'user', 'assistant'])
+        seed(s.folder, 'ask', [('user', 'x'), ('assistant', [call('a')])])
+        cp = s.run('ask', 'z', session={'id': 'ask'})[-1]['checkpointId']
+        got = list(s.stream(f'/resume/{cp}', {'response': 1}).crumbs())
+        equal('a run that waits goes on from it', got[-1]['type'], 'agent:run:end')
+        equal('with the same history', asked(s.folder), [('user', []), ('assistant', ['a']), ('tool', ['a']), ('user', []), ('assistant', ['h1']), ('tool', ['h1'])])
 
 
 main(globals())
