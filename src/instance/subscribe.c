@@ -13,33 +13,48 @@
 #include "instance/follow.h"
 #include "instance/internal.h"
 
-/* In front of each crumb's texts: type, json and, where it differs, public_json. */
+/* In front of each crumb's texts: type, json, where it differs public_json, and in a tree the run
+ * and its path. */
 struct record {
-	size_t type, json, public_json;
-	int64_t seq;
+	size_t type, json, public_json, run_id, path;
+	int64_t seq, tree_seq;
 	uint32_t offset, offset_other;
 	unsigned flags;
 };
 
-static void add_record(struct bread_sink *s, const struct bread_crumb *c, int exact)
+static void add(struct bread_sink *s, const struct bread_crumb *c, struct record r)
 {
-	bool same = c->public_json.p == c->json.p;
-	struct record r = { .type = c->type.n,
-		.json = c->json.n,
-		.public_json = same ? 0 : c->public_json.n,
-		.seq = c->seq,
-		.offset = c->offset,
-		.offset_other = c->offset_other,
-		.flags = c->flags };
-
+	r.type = c->type.n;
+	r.json = c->json.n;
+	r.public_json = c->public_json.p == c->json.p ? 0 : c->public_json.n;
+	r.seq = c->seq;
+	r.offset = c->offset;
+	r.offset_other = c->offset_other;
+	r.flags = c->flags;
 	bread_sink_add(s, (struct bread_str){ (const char *)&r, sizeof(r) });
 	bread_sink_add(s, c->type);
 	bread_sink_add(s, c->json);
-	if (!same)
-		bread_sink_add(s, c->public_json);
+	bread_sink_add(s, (struct bread_str){ c->public_json.p, r.public_json });
+}
+
+static void add_record(struct bread_sink *s, const struct bread_crumb *c, int exact)
+{
+	add(s, c, (struct record){ 0 });
+}
+
+static void add_tree_record(struct bread_sink *s, const struct bread_crumb *c, int exact)
+{
+	add(s, c,
+		(struct record){
+			.run_id = c->run_id.n, .path = c->path.n, .tree_seq = c->tree_seq });
+	bread_sink_add(s, c->run_id);
+	bread_sink_add(s, c->path);
 }
 
 static const struct bread_framing records = { .name = "records", .crumb = add_record };
+static const struct bread_framing tree_records = {
+	.name = "tree-records", .crumb = add_tree_record, .tree = 1
+};
 
 struct bread_subscription {
 	struct list link; /* in the instance's */
@@ -52,24 +67,37 @@ struct bread_subscription {
 	char run_id[];
 };
 
-/* Reads the record at p; returns its length. */
+/* The next n of the bytes at *p. */
+static struct bread_str next(const char **p, size_t n)
+{
+	struct bread_str ret = { *p, n };
+
+	*p += n;
+	return ret;
+}
+
+/* Reads the record at p; returns its length. Of a run that is alone all crumbs are run_id's. */
 static size_t read_record(const char *p, struct bread_str run_id, struct bread_crumb *ret)
 {
+	const char *start = p;
 	struct record r;
 
 	memcpy(&r, p, sizeof(r));
 	p += sizeof(r);
 	*ret = (struct bread_crumb){ .run_id = run_id,
-		.type = { p, r.type },
-		.json = { p + r.type, r.json },
 		.seq = r.seq,
+		.tree_seq = r.tree_seq,
 		.offset = r.offset,
 		.offset_other = r.offset_other,
 		.flags = r.flags };
-	ret->public_json = ret->json;
+	ret->type = next(&p, r.type);
+	ret->json = ret->public_json = next(&p, r.json);
 	if (r.public_json)
-		ret->public_json = (struct bread_str){ p + r.type + r.json, r.public_json };
-	return sizeof(r) + r.type + r.json + r.public_json;
+		ret->public_json = next(&p, r.public_json);
+	if (r.run_id)
+		ret->run_id = next(&p, r.run_id);
+	ret->path = next(&p, r.path);
+	return (size_t)(p - start);
 }
 
 static void subscription_free(struct bread_subscription *s)
@@ -128,7 +156,7 @@ static void on_first(struct timer *t)
 static struct bread_subscription *subscribe(struct bread *b, struct bread_str run_id, int64_t after,
 	bool tree, const struct bread_subscriber *to)
 {
-	struct follow_spec spec = { .framing = &records,
+	struct follow_spec spec = { .framing = tree ? &tree_records : &records,
 		.flags = CURSOR_ALL | CURSOR_FULL,
 		.after = after < 0 ? 0 : after,
 		.tree = tree };

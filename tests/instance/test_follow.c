@@ -433,6 +433,70 @@ static void a_subscriber_gets_crumbs_and_the_end(void **state)
 	brd_buf_fini(&leaver.types);
 }
 
+/* ---- of a tree ---- */
+
+static void add_tree_crumb(int64_t tree_seq, const char *run, const char *type, const char *path)
+{
+	struct bread_rec rec = { .kind = BREAD_REC_CRUMB };
+
+	rec.crumb = (struct bread_crumb_row){ .run_id = brd_str(run),
+		.root_id = BRD_STR("r"),
+		.session_id = BRD_STR("s"),
+		.agent_id = BRD_STR("a"),
+		.type = brd_str(type),
+		.crumb = BRD_STR("{}"),
+		.path = brd_str(path),
+		.seq = 1,
+		.tree_seq = tree_seq,
+		.created_at = 1 };
+	commit(&rec);
+}
+
+static void add_tree(void)
+{
+	struct bread_rec rec = { .kind = BREAD_REC_RUN };
+
+	add_session();
+	rec.run = (struct bread_run_row){ .id = BRD_STR("r"),
+		.root_id = BRD_STR("r"),
+		.agent_id = BRD_STR("a"),
+		.session_id = BRD_STR("s"),
+		.owner = BRD_STR("other"),
+		.epoch = 1,
+		.composed = 1,
+		.status = BREAD_RUN_RUNNING,
+		.created_at = 1 };
+	commit(&rec);
+	rec.run.id = BRD_STR("child");
+	rec.run.parent_id = BRD_STR("r");
+	commit(&rec);
+	add_tree_crumb(1, "r", "agent:run:start", "[\"a\"]");
+	add_tree_crumb(2, "child", "agent:run:start", "[\"a\",\"b\"]");
+}
+
+static void on_tree_crumb(const struct bread_crumb *c, void *arg)
+{
+	struct subscriber *s = arg;
+
+	brd_buf_addf(&s->types, "%.*s %.*s %d\n", BRD_ARG(c->run_id), BRD_ARG(c->path),
+		(int)c->tree_seq);
+}
+
+static void a_subscriber_of_a_tree_gets_all_its_runs(void **state)
+{
+	struct subscriber s = { 0 };
+	struct bread_subscriber to = { .on_crumb = on_tree_crumb, .on_end = on_end, .arg = &s };
+
+	add_tree();
+	brd_buf_init(&s.types, BUF_NO_LIMIT);
+	s.sub = bread_subscribe_tree(b, BRD_STR("r"), 0, &to);
+	turn();
+	assert_string_equal(s.types.data, "r [\"a\"] 1\nchild [\"a\",\"b\"] 2\n");
+	assert_false(s.ended);
+	bread_unsubscribe(s.sub);
+	brd_buf_fini(&s.types);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -449,6 +513,7 @@ int main(void)
 		CASE(what_was_passed_over_is_not_cut_once_more),
 		CASE(one_may_leave_at_any_time),
 		CASE(a_subscriber_gets_crumbs_and_the_end),
+		CASE(a_subscriber_of_a_tree_gets_all_its_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
