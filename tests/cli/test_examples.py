@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -42,6 +43,25 @@ class Embed(unittest.TestCase):
         p = subprocess.run(['make', '-C', f'{folder}/embed'], capture_output=True, text=True, env=env)
         self.assertEqual(p.returncode, 0, p.stderr)
         self.check(f'{folder}/embed/embed', LD_LIBRARY_PATH=os.path.dirname(lib))
+
+
+class Compose(unittest.TestCase):
+    def crumbs(self, *words, said=''):
+        p = subprocess.run([os.environ['COMPOSE'], *words], input=said, capture_output=True, text=True, timeout=30,
+                           env=environment())
+        self.assertEqual(p.returncode, 0, p.stderr)
+        lines = [re.fullmatch(r'(\d+) (\[.*?\]) (\{.*\})', l) for l in p.stdout.splitlines()]
+        return [(int(m[1]), json.loads(m[2]), json.loads(m[3])) for m in lines]
+
+    def test_the_tree_is_shown_with_its_numbers_and_paths(self):
+        crumbs = self.crumbs('yes')
+        durable = [n for n, _, c in crumbs if not c['type'].endswith(':delta')]
+        self.assertEqual((durable, durable[0]), (sorted(set(durable)), 1))
+        self.assertIn(['garden', '1.map.0', 'buyer'], [path for _, path, _ in crumbs])
+        self.assertEqual((crumbs[-1][1], crumbs[-1][2]['output']), (['garden'], ['Bought.']))
+
+    def test_the_human_may_say_no(self):
+        self.assertEqual(self.crumbs(said='no\n')[-1][2]['output'], ['Not bought.'])
 
 
 class Hello(unittest.TestCase):
