@@ -45,6 +45,24 @@ static const struct conf_field limit_fields[] = {
 		.offset = LIMIT(silence_ms),
 		.dflt = "120s",
 		.doc = "Between two events of a model." },
+	{ .key = "depth",
+		.type = CONF_INT,
+		.offset = LIMIT(depth),
+		.dflt = "8",
+		.max = 1000,
+		.doc = "Runs below each other at the most, the first counted. 0: any number." },
+	{ .key = "treeSteps",
+		.type = CONF_INT,
+		.offset = LIMIT(tree_steps),
+		.dflt = "0",
+		.max = 1e9,
+		.doc = "Model calls of a run and all that it starts, together. 0: any number." },
+	{ .key = "treeTokens",
+		.type = CONF_INT,
+		.offset = LIMIT(tree_tokens),
+		.dflt = "0",
+		.max = 1e15,
+		.doc = "Tokens of a run and all that it starts, together. 0: any number." },
 };
 
 static const struct conf_field document_fields[] = {
@@ -134,7 +152,7 @@ const struct conf_field brd_instance_fields[] = {
 		.type = CONF_GROUP,
 		.offset = AT(limits),
 		GROUP(limit_fields),
-		.doc = "Bounds on how long things take." },
+		.doc = "Bounds on how long things take, and on what a tree of runs may use." },
 	{ .key = "entrypoints",
 		.type = CONF_JSON,
 		.offset = AT(entrypoints),
@@ -380,6 +398,9 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 	b->env.tool_ms = b->conf.limits.tool_ms;
 	b->env.first_byte_ms = b->conf.limits.first_byte_ms;
 	b->env.silence_ms = b->conf.limits.silence_ms;
+	b->env.depth_max = b->conf.limits.depth;
+	b->env.tree_steps = b->conf.limits.tree_steps;
+	b->env.tree_tokens = b->conf.limits.tree_tokens;
 	return r;
 }
 

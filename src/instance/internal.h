@@ -30,6 +30,7 @@ struct instance_conf {
 	} concurrency;
 	struct {
 		int64_t run_ms, tool_ms, first_byte_ms, silence_ms;
+		int64_t depth, tree_steps, tree_tokens;
 	} limits;
 };
 
