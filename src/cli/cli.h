@@ -184,5 +184,6 @@ bool cli_tree(const struct bread_run_row *rows, size_t n, struct bread_str id,
 
 /* terminal.c: the transport `stdout`: runs as text on standard output. */
 void cli_terminal(struct bread *b, bool trace);
-void cli_terminal_line(void); /* ends the line: who speaks next is named again */
+void cli_terminal_lines(void); /* from here on a line for each that speaks */
+void cli_terminal_line(void);  /* ends the line: who speaks next is named again */
 bool cli_terminal_wanted(const struct project *p, bool *ret_trace); /* by `transport:` */

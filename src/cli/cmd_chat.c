@@ -139,6 +139,7 @@ static int chat(struct cli_args *a, struct chat *c, const struct project *p)
 		return r;
 	cli_terminal_wanted(p, &trace);
 	cli_terminal(c->b, trace);
+	cli_terminal_lines();
 	cli_run_init(&c->run, c->b);
 	c->run.on_crumb = on_crumb;
 	c->run.arg = c;

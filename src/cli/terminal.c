@@ -14,6 +14,7 @@ struct terminal {
 	pthread_mutex_t lock;
 	char run_id[UUID_MAX]; /* who spoke last */
 	bool trace;
+	bool lines; /* a line for each that speaks */
 };
 
 /* One a process, as standard output is. */
@@ -23,7 +24,7 @@ static void begin(struct terminal *t, struct bread_str run_id)
 {
 	if (brd_str_is(run_id, t->run_id))
 		return;
-	if (t->run_id[0])
+	if (t->lines && t->run_id[0])
 		fputc('\n', stdout);
 	snprintf(t->run_id, sizeof(t->run_id), "%.*s", BRD_ARG(run_id));
 	fputs("agent ▸ ", stdout);
@@ -84,6 +85,11 @@ void cli_terminal(struct bread *b, bool trace)
 {
 	terminal.trace = trace;
 	bread_listen(b, on_crumb, &terminal);
+}
+
+void cli_terminal_lines(void)
+{
+	terminal.lines = true;
 }
 
 void cli_terminal_line(void)
