@@ -93,7 +93,7 @@ BREAD_API int bread_task(struct bread *b, const char *name, struct bread_str jso
 /* Forgets it; agents that have it keep it. BREAD_E_NOT_FOUND. */
 BREAD_API int bread_task_remove(struct bread *b, const char *name);
 
-/* Defines a pipeline: json is a list of steps (docs/compositions.md). One of that id is replaced,
+/* Defines a pipeline: json is a list of steps (docs/pipelines.md). One of that id is replaced,
  * also one of `pipelines` in the configuration; runs go on with what they began with.
  * BREAD_E_INVALID names the step and the key; PIPELINE_BRANCH_DEFAULT. */
 BREAD_API int bread_pipeline(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a pipeline is: a list of steps, parsed once from JSON and never changed
- * (docs/compositions.md).
+ * (docs/pipelines.md).
  *
  * Shared by reference, as an agent's definition: a run holds the one that it began
  * with, and its JSON is stored under its hash. What is wrong with one is found here,

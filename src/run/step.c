@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One step of a pipeline: announced, run, its output passed on (docs/compositions.md).
+/* One step of a pipeline: announced, run, its output passed on (docs/pipelines.md).
  *
  * Its start is in the journal with what it needs to go on after a crash (the run it started, the
  * arm it took: a branch is not evaluated twice), its end with its output and label. What happens in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A decision host: answers one question about a value with a choice, a score or a probability. For
- * those who write one (docs/compositions.md). */
+ * those who write one (docs/pipelines.md). */
 #ifndef BREAD_EXT_DECISION_H
 #define BREAD_EXT_DECISION_H
 
