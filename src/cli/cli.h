@@ -168,6 +168,18 @@ struct cli_speech {
 void cli_speech_init(struct cli_speech *s, struct cli_args *a, struct bread *b);
 /* After cli_run or cli_resume, which gave that status: what is left to say. Stops the instance. */
 int cli_speech_end(struct cli_speech *s, int status);
+/* The pieces of it, for a run that is somewhere else: some text, the outcome, its questions. */
+void cli_speech_text(struct cli_speech *s, struct bread_str delta);
+void cli_speech_output(struct cli_speech *s);
+void cli_speech_waits(
+	const struct cli_speech *s, const struct bread_checkpoint_row *rows, size_t n);
+int cli_run_status(const struct cli_run *r); /* the exit status of its outcome */
+
+/* resume_http.c: bread resume with --server. */
+int cli_resume_at(struct cli_args *a, const char *server);
+/* cmd_resume.c: the answer on the command line, else from a form. 0, or an exit status. */
+int cli_take_answer(
+	struct cli_args *a, const struct bread_checkpoint_row *c, struct bread_str *ret);
 
 /* What went wrong, on standard error. */
 void cli_run_explain(const struct cli_run *r);

@@ -37,9 +37,7 @@ static int ask(struct cli_args *a, const struct bread_checkpoint_row *c, struct 
 	return given ? 0 : EXIT_WAITING;
 }
 
-/* 0, or an exit status. */
-static int find_answer(
-	struct cli_args *a, const struct bread_checkpoint_row *c, struct bread_str *ret)
+int cli_take_answer(struct cli_args *a, const struct bread_checkpoint_row *c, struct bread_str *ret)
 {
 	struct bread_str text = brd_str(a->word_count > 1 ? a->words[1] : NULL);
 	int r = 0;
@@ -63,7 +61,7 @@ static int resume(struct cli_args *a, struct bread *b)
 	if (cli_ask(b, &q))
 		r = cli_fail(&q.op.err);
 	else if (q.count) /* else it is refused, with the reason */
-		r = find_answer(a, &q.checkpoints[0], &answer);
+		r = cli_take_answer(a, &q.checkpoints[0], &answer);
 	if (!r) {
 		cli_speech_init(&s, a, b);
 		r = cli_speech_end(&s, cli_resume(&s.run, id, answer));
@@ -77,8 +75,11 @@ static int run(struct cli_args *a)
 	struct project p;
 	struct bread *b;
 	bool trace;
-	int r = cli_load(a, &p, &b);
+	int r;
 
+	if (cli_value(a, "server"))
+		return cli_resume_at(a, cli_value(a, "server"));
+	r = cli_load(a, &p, &b);
 	if (r)
 		return r;
 	if (cli_terminal_wanted(&p, &trace))
@@ -92,6 +93,9 @@ static int run(struct cli_args *a)
 
 static const struct cli_option options[] = {
 	{ .name = "json", .doc = "prints the output alone, as one line of JSON" },
+	{ .name = "server",
+		.value = "URL",
+		.doc = "asks that server instead of the project's store" },
 	{ .name = "trace", .doc = "shows tool calls on standard error" },
 	{ 0 },
 };

@@ -80,7 +80,7 @@ static void on_signal(void *arg)
 	bread_cancel(r->b, brd_str(r->id), &r->was, &r->cancel);
 }
 
-static int exit_status(const struct cli_run *r)
+int cli_run_status(const struct cli_run *r)
 {
 	switch (r->status) {
 	case BREAD_RUN_COMPLETED:
@@ -148,7 +148,7 @@ static int wait_end(struct cli_run *r)
 	if (r->status == BREAD_RUN_RUNNING)
 		wait_elsewhere(r);
 	cli_signals_close(&signals, r->b);
-	return exit_status(r);
+	return cli_run_status(r);
 }
 
 static void forget(struct cli_run *r)

@@ -5,7 +5,7 @@
 #include "base/jsonw.h"
 #include "cli/cli.h"
 
-static void on_text(struct cli_speech *s, struct bread_str delta)
+void cli_speech_text(struct cli_speech *s, struct bread_str delta)
 {
 	if (s->json)
 		return;
@@ -19,7 +19,7 @@ static void show(struct cli_speech *s, const struct bread_crumb *c, struct jval 
 	struct bread_str name = brd_json_str(brd_json_get(v, "toolName"), a);
 
 	if (brd_str_is(c->type, "text:delta"))
-		on_text(s, brd_json_str(brd_json_get(v, "delta"), a));
+		cli_speech_text(s, brd_json_str(brd_json_get(v, "delta"), a));
 	else if (brd_str_is(c->type, "agent:attempt:void") && s->spoke && !s->json)
 		cli_error("the attempt broke off; what was printed so far does not count");
 	else if (s->trace && brd_str_is(c->type, "tool:call"))
@@ -48,29 +48,27 @@ void cli_speech_init(struct cli_speech *s, struct cli_args *a, struct bread *b)
 	s->run.arg = s;
 }
 
-static void print_output(struct cli_speech *s)
+void cli_speech_output(struct cli_speech *s)
 {
 	struct cli_run *r = &s->run;
 	struct arena a = { 0 };
 	struct jval v;
 
-	if (r->status == BREAD_RUN_COMPLETED && s->json) {
-		struct bread_str out = r->output.n ? r->output : BRD_STR("null");
-
-		printf("%.*s\n", BRD_ARG(out));
-		return;
-	}
-	if (r->status == BREAD_RUN_COMPLETED && !s->spoke &&
-		!brd_json_parse(&a, r->output, 0, &v, NULL))
+	if (r->status == BREAD_RUN_COMPLETED && s->json)
+		printf("%.*s\n", BRD_ARG(r->output.n ? r->output : BRD_STR("null")));
+	else if (r->status == BREAD_RUN_COMPLETED && !s->spoke &&
+		 !brd_json_parse(&a, r->output, 0, &v, NULL))
 		cli_text(stdout, brd_json_type(v) == JSON_STRING ? brd_json_str(v, &a) : r->output);
 	if (!s->json && (s->spoke || r->status == BREAD_RUN_COMPLETED))
 		fputc('\n', stdout);
 	brd_arena_fini(&a);
+	fflush(stdout);
+	cli_run_explain(r);
 }
 
 /* ---- what it waits for ---- */
 
-static void say_waiting(const struct bread_checkpoint_row *c)
+static void say_one(const struct bread_checkpoint_row *c)
 {
 	bool approval = brd_str_is(c->kind, "approval");
 
@@ -80,7 +78,7 @@ static void say_waiting(const struct bread_checkpoint_row *c)
 		BRD_ARG(c->id));
 }
 
-static void print_waiting(const struct cli_run *r, const struct bread_read *q)
+static void print_waiting(const char *run_id, const struct bread_checkpoint_row *rows, size_t n)
 {
 	struct buf b;
 	struct jsonw w;
@@ -89,16 +87,25 @@ static void print_waiting(const struct cli_run *r, const struct bread_read *q)
 	w = brd_jsonw(&b);
 	brd_jw_obj(&w);
 	brd_jw_kstr(&w, "status", BRD_STR("suspended"));
-	brd_jw_kstr(&w, "runId", brd_str(r->id));
+	brd_jw_kstr(&w, "runId", brd_str(run_id));
 	brd_jw_key(&w, "checkpoints");
 	brd_jw_arr(&w);
-	for (size_t i = 0; i < q->count; i++)
-		if (cli_for_somebody(&q->checkpoints[i]))
-			cli_put_question(&w, &q->checkpoints[i]);
+	for (size_t i = 0; i < n; i++)
+		if (cli_for_somebody(&rows[i]))
+			cli_put_question(&w, &rows[i]);
 	brd_jw_end_arr(&w);
 	brd_jw_end_obj(&w);
 	puts(b.data);
 	brd_buf_fini(&b);
+}
+
+void cli_speech_waits(const struct cli_speech *s, const struct bread_checkpoint_row *rows, size_t n)
+{
+	if (s->json)
+		print_waiting(s->run.id, rows, n);
+	for (size_t i = 0; !s->json && i < n; i++)
+		if (cli_for_somebody(&rows[i]))
+			say_one(&rows[i]);
 }
 
 static void explain_waiting(struct cli_speech *s)
@@ -109,21 +116,14 @@ static void explain_waiting(struct cli_speech *s)
 		cli_fail(&q.op.err);
 		return;
 	}
-	if (s->json)
-		print_waiting(&s->run, &q);
-	for (size_t i = 0; !s->json && i < q.count; i++)
-		if (cli_for_somebody(&q.checkpoints[i]))
-			say_waiting(&q.checkpoints[i]);
+	cli_speech_waits(s, q.checkpoints, q.count);
 	bread_read_fini(&q);
 }
 
 int cli_speech_end(struct cli_speech *s, int status)
 {
-	if (s->run.ended) {
-		print_output(s);
-		fflush(stdout);
-		cli_run_explain(&s->run);
-	}
+	if (s->run.ended)
+		cli_speech_output(s);
 	if (status == EXIT_WAITING)
 		explain_waiting(s);
 	bread_stop(s->run.b, 0);

@@ -5,7 +5,7 @@ import signal
 import unittest
 import urllib.request
 
-from program import Project, main
+from program import Project, main, run
 
 MODELS = '''
 models:
@@ -46,6 +46,7 @@ FILES = {
     'bread.yaml': 'store: sqlite\ntransport: stream\nproviders: { scripted: { file: models.yaml } }\n',
     'pipelines/two.yaml': '- { type: agent, agentId: asker }\n- { type: agent, agentId: say }\n',
     'pipelines/beside.yaml': '- { type: parallel, steps: [{ type: agent, agentId: asker }, { type: agent, agentId: slow }] }\n',
+    'pipelines/both.yaml': '- { type: agent, agentId: asker }\n- { type: agent, agentId: gate }\n',
     'pipelines/say.yaml': '- { type: agent, agentId: say }\n- { type: agent, agentId: say }\n',
     'models.yaml': MODELS,
     'agents/say/agent.yaml': agent('say'),
@@ -162,6 +163,49 @@ class Resume(Case):
         s.url()
         self.assertEqual(self.p.run('resume', id, GOOD).out, f'they say thanks for {GOOD}\n')
         s.end(signal.SIGTERM)
+
+
+class Server(Case):
+    def setUp(self):
+        super().setUp()
+        self.s = self.p.start('start', '-p', '0')
+        self.addCleanup(self.s.kill)
+        self.url = self.s.url()
+
+    def suspended(self, path):
+        req = urllib.request.Request(self.url + path, b'{"input":"x"}', {'Content-Type': 'application/json'})
+        urllib.request.urlopen(req).read()
+        return self.waiting()[-1]['checkpointId']
+
+    def resume(self, *args, stdin=''):
+        return run('resume', *args, '--server', self.url + '/', stdin=stdin)
+
+    def test_it_is_asked_instead_of_the_store(self):
+        for path, out in (('/agents/asker/run', f'thanks for {GOOD}\n'), ('/agents/boss/run', f'they say thanks for {GOOD}\n'),
+                          ('/pipelines/two/run', f'said thanks for {GOOD}\n')):
+            r = self.resume(self.suspended(path), GOOD)
+            self.assertEqual((r.status, r.out, r.err), (0, out, ''))
+        r = self.resume(self.suspended('/agents/asker/run'), '--json', stdin='red\nn\n\n\n')
+        self.assertEqual((r.status, r.lines()), (0, ['thanks for {"colour":"red","sure":false,"size":2.5}']))
+
+    def test_the_next_question_is_status_3(self):
+        id = self.suspended('/pipelines/both/run')
+        r = self.resume(id, GOOD)
+        self.assertEqual((r.status, r.out), (3, ''))
+        self.assertIn('answer with: bread resume ' + self.waiting()[0]['checkpointId'], r.err)
+        r = self.resume(self.waiting()[0]['checkpointId'], 'y', '--json')
+        self.assertEqual(r.status, 0)
+
+    def test_refusals_and_a_server_that_is_not_there(self):
+        id = self.suspended('/agents/asker/run')
+        r = self.resume(id, '{"colour":"green"}')
+        self.assertEqual((r.status, r.out), (1, ''))
+        self.assertIn('/colour', r.err)
+        self.assertEqual(self.resume('nobody', '1').status, 1)
+        self.assertEqual(self.resume('no/body', '1').status, 1)
+        self.s.end(signal.SIGTERM)
+        self.assertEqual(self.resume(id, GOOD).status, 5)
+        self.assertEqual(run('resume', id, '1', '--server', 'ftp://x').status, 2)
 
 
 class Chat(Case):
