@@ -57,6 +57,14 @@ static bool ask_human(struct chat *c, int *status)
 	return more;
 }
 
+/* What was said last ends its line; a failure is told, unless it was. */
+static void say_end(struct chat *c)
+{
+	cli_terminal_line();
+	if (c->run.ended && !c->said_error)
+		cli_run_explain(&c->run);
+}
+
 /* One turn of the conversation. false: it is over. */
 static bool turn(struct chat *c, const char *line, int *status)
 {
@@ -71,9 +79,29 @@ static bool turn(struct chat *c, const char *line, int *status)
 	*status = cli_run(&c->run, req);
 	brd_arena_fini(&a);
 	more = ask_human(c, status);
-	cli_terminal_line();
-	if (c->run.ended && !c->said_error)
-		cli_run_explain(&c->run);
+	say_end(c);
+	return more;
+}
+
+/* The session may have a run of an earlier day that waits: that is asked first. false: the input
+ * has ended. */
+static bool take_up(struct chat *c, int *status)
+{
+	struct bread_read q = { .kind = BREAD_READ_RUNS,
+		.limit = 1,
+		.filter = { .session_id = c->session, .status = BREAD_RUN_SUSPENDED } };
+	bool more = true;
+
+	if (!cli_ask(c->b, &q) && q.count) {
+		snprintf(c->run.id, sizeof(c->run.id), "%.*s",
+			BRD_ARG(q.runs->root_id.n ? q.runs->root_id : q.runs->id));
+		*status = EXIT_WAITING;
+	}
+	bread_read_fini(&q);
+	if (*status == EXIT_WAITING) {
+		more = ask_human(c, status);
+		say_end(c);
+	}
 	return more;
 }
 
@@ -84,6 +112,8 @@ static int converse(struct chat *c)
 
 	cli_dim(stderr, "session %.*s — talking to \"%s\". Type /exit or press Ctrl-D to quit.",
 		BRD_ARG(c->session), c->agent);
+	if (!take_up(c, &status))
+		return EXIT_WAITING;
 	while ((line = cli_lines_read(c->lines, "\nyou ▸ "))) {
 		struct bread_str text = brd_str_trim(brd_str(line));
 
@@ -183,13 +213,12 @@ const struct cli_command cli_chat = {
 	.name = "chat",
 	.usage = "[AGENT]",
 	.doc = "Talks to an agent in one session.",
-	.detail = "The agent need not be named when it is the only one. /exit, /quit or Ctrl-D end "
-		  "it;\nCtrl-C cancels the run that is going on. Where a run, or one below it, "
-		  "waits for a "
-		  "human,\nthe human is asked: field by field if the answer is a simple object, "
-		  "else for "
-		  "a line of\nJSON or text; for an approval y or n, with a reason behind it if "
-		  "wanted.",
+	.detail =
+		"The agent need not be named when it is the only one. /exit, /quit or Ctrl-D end "
+		"it;\nCtrl-C cancels the run that is going on. Where a run, or one below it, waits "
+		"for a\nhuman, the human is asked, also for what a session left open on another "
+		"day: field by\nfield if the answer is a simple object, else for a line of JSON or "
+		"text; for an\napproval y or n, with a reason behind it if wanted.",
 	.options = options,
 	.words_max = 1,
 	.run = run,

@@ -224,6 +224,17 @@ class Chat(Case):
         self.assertIn('too risky', r.out)
         self.assertIn('y or n', r.err)
 
+    def test_what_a_session_left_open_is_asked_first(self):
+        for name, out in (('gate', 'agent ▸ it gave 1\nagent ▸ it gave 1\n'),
+                          ('boss', f'agent ▸ thanks for {GOOD}\nagent ▸ they say thanks for {GOOD}\n')):
+            self.assertEqual(self.p.run('invoke', name, 'x', '-s', name).status, 3)
+            self.assertEqual(self.p.run('chat', name, '-s', name).status, 3)
+            self.assertEqual(len(self.waiting()), 1)
+            said = 'y\nagain\ny\n/exit\n' if name == 'gate' else f'{GOOD}\n/exit\n'
+            r = self.p.run('chat', name, '-s', name, stdin=said)
+            self.assertEqual((r.status, r.out), (0, out))
+            self.assertEqual(self.waiting(), [])
+
 
 class Lists(Case):
     def test_checkpoints_are_listed_and_shown(self):
