@@ -69,40 +69,34 @@ static void on_claimed(struct bread_str run, int64_t after, const struct bread_e
 
 /* Standard input is read at once, and the loop stands as long: a program with other things to do
  * would answer later. The checkpoint waits, also for another process if the store is on disk. */
-static struct bread_str ask_human(struct program *p, struct bread_json *crumb)
+static int may_buy(struct program *p, struct bread_str plan)
 {
-	struct bread_str plan = bread_json_string(crumb, "schema.plan");
-
 	fprintf(stderr, "May it be bought: \"%.*s\"? [yes/no] ", ARG(plan));
 	if (!p->said)
 		p->said = fgets(p->line, sizeof(p->line), stdin) ? p->line : "no";
 	fprintf(stderr, "%s\n", p->said);
-	return p->said[0] == 'y' ? STR("true") : STR("false");
+	return p->said[0] == 'y';
 }
 
-static void answer(struct program *p, const struct bread_crumb *c)
+/* A run asks. What the question is about is in the arguments of the call. */
+static void on_human(const struct bread_human *q, void *arg)
 {
-	struct bread_json *crumb = bread_json_new(c->json);
-	struct bread_resume_request r = { .on_claimed = on_claimed, .arg = p };
+	struct program *p = arg;
+	struct bread_json *args = bread_json_new(q->args);
+	struct bread_resume_request r = {
+		.checkpoint_id = q->checkpoint_id, .on_claimed = on_claimed, .arg = p
+	};
 
-	r.checkpoint_id = bread_json_string(crumb, "checkpointId");
-	r.response = ask_human(p, crumb);
+	r.response = may_buy(p, bread_json_string(args, "plan")) ? STR("true") : STR("false");
 	bread_resume(p->b, &r); /* copies what it is given */
-	bread_json_free(crumb);
+	bread_json_free(args);
 }
 
 /* ---- the stream of the tree ---- */
 
-static int is(struct bread_str s, const char *z)
-{
-	return s.n == strlen(z) && !memcmp(s.p, z, s.n);
-}
-
 static void on_crumb(const struct bread_crumb *c, void *arg)
 {
 	printf("%lld %.*s %.*s\n", (long long)c->tree_seq, ARG(c->path), ARG(c->json));
-	if (is(c->type, "human:required"))
-		answer(arg, c);
 }
 
 /* The last call: the pipeline has ended. */
@@ -147,8 +141,9 @@ int main(int argc, char **argv)
 	struct program p = { .said = argc > 1 ? argv[1] : NULL };
 	struct bread_err err = { 0 };
 
-	if (bread_new(&p.b, &err) || define(p.b, &err) || bread_start(p.b, &err) ||
-		begin(&p, &err)) {
+	if (!bread_new(&p.b, &err))
+		bread_on_human(p.b, on_human, &p);
+	if (err.code || define(p.b, &err) || bread_start(p.b, &err) || begin(&p, &err)) {
 		fprintf(stderr, "%s: %s\n", err.where, err.text);
 		p.failed = 1;
 	} else {
