@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See key.h. */
 #include "run/key.h"
 #include "base/clock.h"
 #include "base/err.h"
