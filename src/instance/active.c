@@ -204,7 +204,7 @@ struct errand {
 	void (*missed)(struct bread *b, struct errand *e);
 	char id[UUID_MAX], run_id[UUID_MAX]; /* the root's; of one of its runs */
 	void (*each)(struct tree *t);
-	struct waiter *waiter;
+	struct waking *waking;
 };
 
 static void run_errand(struct post *p)
@@ -305,28 +305,49 @@ bool brd_active_cancel(struct bread *b, struct bread_str root_id, struct bread_s
 
 /* ---- answers ---- */
 
+static void on_woken(struct post *p)
+{
+	struct waking *w = brd_list_of(p, struct waking, post);
+
+	w->done(w);
+}
+
+/* Back to the loop of who asks. */
+static void tell_woken(struct waking *w, int outcome)
+{
+	w->outcome = outcome;
+	w->post.run = on_woken;
+	brd_loop_post(w->loop, &w->post);
+}
+
 static void miss_answer(struct bread *b, struct errand *e)
 {
-	struct bread_outcome gone = { .run_id = brd_str(e->id), .status = BREAD_RUN_RUNNING };
-
-	/* whoever put it aside looks whether it was woken */
-	if (e->waiter)
-		brd_waiter_tell(&e->waiter->ending, &gone);
+	if (e->waking)
+		tell_woken(e->waking, WAKE_MISSED);
 }
 
 static void do_hear(struct bread *b, struct tree *t, struct errand *e)
 {
-	if (e->waiter)
-		brd_list_push(&t->endings, &e->waiter->ending.link);
+	struct waking *w = e->waking;
+
+	if (w && t->phase != RUN_GOING) { /* whoever asks looks where it has gone */
+		tell_woken(w, WAKE_MISSED);
+		return;
+	}
+	if (w && w->on_end)
+		brd_list_push(
+			&t->endings, &brd_waiter_new(w->loop, w->on_end, w->end_arg)->ending.link);
 	brd_tree_hear(t);
+	if (w)
+		tell_woken(w, WAKE_HEARD);
 }
 
-bool brd_active_hear(struct bread *b, struct bread_str root_id, struct waiter *w)
+static bool hear(struct bread *b, struct bread_str root_id, struct waking *w)
 {
 	struct errand *e = errand_new(b, do_hear);
 	bool live;
 
-	e->waiter = w;
+	e->waking = w;
 	e->missed = miss_answer;
 	live = send_to(b, root_id, e);
 	if (!live)
@@ -334,13 +355,15 @@ bool brd_active_hear(struct bread *b, struct bread_str root_id, struct waiter *w
 	return live;
 }
 
-void brd_active_heard(void *arg, struct bread_str root_id,
-	void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg)
+void brd_active_hear(struct bread *b, struct bread_str root_id)
+{
+	hear(b, root_id, NULL);
+}
+
+void brd_active_wake(void *arg, struct bread_str root_id, struct waking *w)
 {
 	struct bread *b = arg;
-	struct waiter *w = on_end ? brd_waiter_new(bread_here(b), on_end, end_arg) : NULL;
-	struct bread_outcome gone = { .run_id = root_id, .status = BREAD_RUN_RUNNING };
 
-	if (!brd_active_hear(b, root_id, w) && w)
-		brd_waiter_tell(&w->ending, &gone); /* it goes on with another owner */
+	if (!hear(b, root_id, w))
+		tell_woken(w, brd_active_known(b, root_id) ? WAKE_MISSED : WAKE_ELSEWHERE);
 }

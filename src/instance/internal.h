@@ -185,15 +185,14 @@ bool brd_active_claim(
 void brd_active_unclaim(void *arg, struct bread_str id);
 void brd_active_up(void *arg, struct tree *t);
 void brd_active_gone(void *arg, struct tree *t);
-void brd_active_heard(void *arg, struct bread_str root_id,
-	void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg);
+void brd_active_wake(void *arg, struct bread_str root_id, struct waking *w);
 /* Calls fn(tree) on each live tree's own loop. */
 void brd_active_each(struct bread *b, void (*fn)(struct tree *t));
 bool brd_active_known(struct bread *b, struct bread_str run_id);
 /* One of its runs, perhaps the root itself; false: the tree is not live here. */
 bool brd_active_cancel(struct bread *b, struct bread_str root_id, struct bread_str run_id);
-/* Its answers are read, and w (may be NULL) is told its end; false: it is not live here. */
-bool brd_active_hear(struct bread *b, struct bread_str root_id, struct waiter *w);
+/* Its answers are read, if it is live here. */
+void brd_active_hear(struct bread *b, struct bread_str root_id);
 int brd_active_composed(struct bread *b, struct bread_str run_id); /* -1: it is not known here */
 size_t brd_active_count(struct bread *b);
 

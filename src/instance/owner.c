@@ -168,7 +168,7 @@ static void look_at(struct owner *o, const struct bread_run_row *row, size_t nth
 	if (here && row->cancel_requested)
 		brd_active_cancel(o->b, row->id, row->id);
 	else if (here && row->wake)
-		brd_active_hear(o->b, row->id, NULL);
+		brd_active_hear(o->b, row->id);
 	else if (!here && row->status == BREAD_RUN_SUSPENDED && !o->b->alone)
 		take(o, row, nth); /* it was answered, and nobody went on with it */
 	else if (!here && (brd_str_eq(row->owner, o->b->env.owner) ||

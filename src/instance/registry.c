@@ -354,7 +354,7 @@ void brd_registry_env(struct bread *b)
 	b->env.claim = brd_active_claim;
 	b->env.unclaim = brd_active_unclaim;
 	b->env.up = brd_active_up;
-	b->env.heard = brd_active_heard;
+	b->env.wake = brd_active_wake;
 	b->env.on_gone = brd_active_gone;
 	b->env.arg = b;
 }

@@ -28,13 +28,14 @@ struct resuming {
 	struct loop *loop;
 	struct arena arena;
 	struct run_resume in;
-	struct bread_read checkpoint, root, key, mark;
+	struct bread_read checkpoint, root, key, mark, again;
 	const struct bread_checkpoint_row *row; /* NULL: it is gone */
 	struct bread_str root_id;
 	struct bread_tx tx;
 	struct bread_rec recs[RECS];
 	struct timer timer;
 	unsigned looks;
+	struct waking waking;
 	int64_t after; /* where what the answer leads to begins */
 	bool claimed;  /* this instance knows that it is about to work on the tree */
 };
@@ -58,6 +59,7 @@ static void over(struct resuming *s, const struct bread_err *err)
 	bread_read_fini(&s->root);
 	bread_read_fini(&s->key);
 	bread_read_fini(&s->mark);
+	bread_read_fini(&s->again);
 	brd_arena_fini(&s->arena);
 	free(s);
 }
@@ -268,6 +270,14 @@ static void claim(struct resuming *s)
 
 /* ---- after it ---- */
 
+/* Another owner has the tree, or it has ended: its end is not told from here. */
+static void go_elsewhere(struct resuming *s)
+{
+	if (s->in.on_end)
+		brd_run_tell(s->env, s->loop, s->root_id, s->in.on_end, s->in.arg);
+	over(s, NULL);
+}
+
 static void on_built(void *arg, struct tree *t)
 {
 	struct resuming *s = arg;
@@ -298,6 +308,70 @@ static void look_again(struct resuming *s)
 		refuse(s, BREAD_E_BUSY, "RUN_BUSY", "the run changes hands; try again");
 }
 
+/* ---- a tree that was at work: the answer is on record, and it is made to hear it ---- */
+
+static void wake(struct resuming *s);
+
+static void on_wait_over(struct timer *t)
+{
+	wake(brd_list_of(t, struct resuming, timer));
+}
+
+/* It changes hands just now; who has it next finds that it was woken. */
+static void wake_later(struct resuming *s)
+{
+	if (s->looks++ < LOOKS_MAX && !s->env->draining)
+		brd_timer_start(&s->timer, s->loop, LOOK_AGAIN_MS, on_wait_over);
+	else
+		go_elsewhere(s);
+}
+
+static void on_taken_up(void *arg, struct tree *t)
+{
+	struct resuming *s = arg;
+
+	if (!t) {
+		wake_later(s); /* somebody else was first */
+		return;
+	}
+	t->on_end = s->in.on_end;
+	t->arg = s->in.arg;
+	over(s, NULL);
+}
+
+static void on_root_again(struct bread_op *op)
+{
+	struct resuming *s = op->arg;
+	const struct bread_run_row *root = s->again.runs;
+
+	if (op->code == BREAD_OK && s->again.count && root->status == BREAD_RUN_SUSPENDED)
+		brd_run_take_up(s->env, s->loop, root, on_taken_up, s);
+	else if (op->code == BREAD_OK && s->again.count && !brd_run_ended(root->status))
+		wake_later(s);
+	else
+		go_elsewhere(s);
+}
+
+static void on_woken(struct waking *w)
+{
+	struct resuming *s = brd_list_of(w, struct resuming, waking);
+
+	if (w->outcome == WAKE_HEARD)
+		over(s, NULL);
+	else if (w->outcome == WAKE_MISSED)
+		ask(s, &s->again, BREAD_READ_RUN, s->root_id, on_root_again);
+	else
+		go_elsewhere(s);
+}
+
+static void wake(struct resuming *s)
+{
+	s->waking = (struct waking){
+		.loop = s->loop, .on_end = s->in.on_end, .end_arg = s->in.arg, .done = on_woken
+	};
+	s->env->wake(s->env->arg, s->root_id, &s->waking);
+}
+
 static void on_claimed(struct bread_op *op)
 {
 	struct resuming *s = op->arg;
@@ -313,8 +387,8 @@ static void on_claimed(struct bread_op *op)
 		brd_run_build(s->env, s->loop, s->root.runs, on_built, s);
 		return;
 	}
-	s->env->heard(s->env->arg, s->root.runs->id, s->in.on_end, s->in.arg);
-	over(s, NULL);
+	s->looks = 0;
+	wake(s);
 }
 
 static void on_root(struct bread_op *op)

@@ -39,6 +39,7 @@ struct format_call;
 struct hook_table;
 
 /* What runs need of the instance they belong to. It outlives them. */
+struct waking;
 struct run_env {
 	struct bread_store *store;
 	struct hub *hub;
@@ -72,13 +73,26 @@ struct run_env {
 		struct loop *l);
 	void (*unclaim)(void *arg, struct bread_str id);
 	void (*up)(void *arg, struct tree *t);
-	/* Answers were written for a tree that is at work, perhaps here: then it hears them, and
-	 * on_end is told how it ends or is suspended. */
-	void (*heard)(void *arg, struct bread_str root_id,
-		void (*on_end)(const struct bread_outcome *o, void *arg), void *end_arg);
+	/* Answers were written for a tree that was at work: if it is here, it hears them. */
+	void (*wake)(void *arg, struct bread_str root_id, struct waking *w);
 	/* Its last call: the tree is freed after it. */
 	void (*on_gone)(void *arg, struct tree *t);
 	void *arg;
+};
+
+/* A tree is woken. done comes once, on the loop of who asks. */
+struct waking {
+	struct post post;
+	struct loop *loop;
+	void (*on_end)(
+		const struct bread_outcome *o, void *arg); /* of the tree that heard; or NULL */
+	void *end_arg;
+	enum {
+		WAKE_HEARD,
+		WAKE_MISSED, /* it is here, and is just being put aside or taken up */
+		WAKE_ELSEWHERE
+	} outcome;
+	void (*done)(struct waking *w);
 };
 
 struct run_counts { /* any thread reads them */
