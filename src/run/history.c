@@ -384,7 +384,8 @@ void brd_history_store(struct run *r, enum history_mode mode)
 		tool = heard(r, m, mode != HISTORY_SUSPENDED, &a);
 		add_message(r, &assistant, now);
 		add_message(r, &tool, now);
-		brd_model_parts_clear(m);
+		if (mode != HISTORY_SUSPENDED) /* else it may go on before it leaves memory */
+			brd_model_parts_clear(m);
 	}
 	brd_arena_fini(&a);
 }

@@ -206,8 +206,8 @@ bool brd_history_ready(struct node *n);
 void brd_history_late(struct run *r, const struct tool_node *t);
 void brd_history_request(struct run *r, const struct model_node *m, struct bread_model_request *req,
 	struct arena *a);
-/* Stores this run's turns that are not in the session yet, and forgets what they said: the run
- * stops here. */
+/* Stores this run's turns that are not in the session yet; when it has ended, what they said is
+ * forgotten. */
 enum history_mode {
 	HISTORY_ENDED,
 	HISTORY_CANCELLED, /* what was said so far, and an error for each missing result */

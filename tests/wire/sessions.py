@@ -300,4 +300,18 @@ def test_repair():
         equal('with the same history', asked(s.folder), [('user', []), ('assistant', ['a']), ('tool', ['a']), ('user', []), ('assistant', ['h1']), ('tool', ['h1'])])
 
 
+def test_answered_while_others_work():
+    """A run below is put aside and goes on before its tree leaves memory."""
+    models = {**MODELS, 'nap': {'when': [{'before_ms': 800, 'stream': [{'text': 'late'}]}]}}
+    pipelines = {'p': [{'type': 'parallel', 'steps': [{'type': 'agent', 'agentId': 'ask'}, {'type': 'agent', 'agentId': 'nap'}]}]}
+    with serving(models, {**AGENTS, 'nap': 'nap'}, TOOLS, {'pipelines': pipelines, 'providers': {
+            's': {'type': 'scripted', 'models': models, 'record': 'calls.jsonl'}}}) as s:
+        t = s.stream('/pipelines/p/run', {'input': 'x'})
+        question = t.until('human:required')
+        got = list(s.stream(f"/resume/{question['checkpointId']}", {'response': 1}).crumbs())
+        equal('it ends with the others', got[-1].get('output'), ['thanks', 'late'])
+        equal('the model was given all that was said', asked(s.folder), [('user', []), ('assistant', ['h1']), ('tool', ['h1'])])
+        equal('and the session has it', unpaired(messages(s, question['sessionId'])), [])
+
+
 main(globals())
