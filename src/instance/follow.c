@@ -23,6 +23,7 @@
 #define FIRST_ROWS 32 /* of the first page: so that the first frame comes at once */
 #define POLL_MS 1000
 #define MEET_MS 10
+#define CHANGE_MS 50 /* a run changes hands */
 #define MISSES_MAX 5
 /* numbers that a client may know before the store does: a run's two windows, or those of all runs
  * of a tree that are at work */
@@ -64,6 +65,7 @@ struct follow {
 	bool last;            /* the page is the last thing to be said */
 	bool more;            /* the log has more than the page */
 	bool hush;            /* its end is a suspension: no terminal crumb is said again */
+	bool checking;        /* the row is read to know whether it waits, or was answered */
 	bool dormant;         /* it was suspended when we came, and has not gone on since */
 	unsigned char misses; /* times that the store had no row of it yet */
 	char run_id[];
@@ -189,15 +191,33 @@ static void finish(struct follow *f)
 	}
 }
 
-/* Nobody publishes here. */
+/* Nobody publishes here. One that waits for its end looks at the row: an answer may have come when
+ * the run was just put aside, and then it goes on. */
 static void idle(struct follow *f)
 {
-	bool begun = f->cursor.topic && brd_topic_begun(f->cursor.topic);
+	struct topic *t = f->cursor.topic;
+	struct bread_failure failure;
 
-	if ((f->own || f->until_idle) && begun && !f->dormant)
+	if (!(f->own || f->until_idle) || !t || !brd_topic_begun(t) || f->dormant) {
+		pause_for(f, POLL_MS);
+	} else if (f->bread->env.draining || brd_cursor_failure(&f->cursor, &failure)) {
+		finish(f);
+	} else {
+		f->checking = true;
+		f->phase = READING;
+		ask_row(f);
+	}
+}
+
+static void on_checked(struct follow *f, const struct bread_read *read)
+{
+	const struct bread_run_row *row = read->runs;
+
+	f->checking = false;
+	if (!read->count || (row->status == BREAD_RUN_SUSPENDED && !row->wake))
 		finish(f);
 	else
-		pause_for(f, POLL_MS);
+		pause_for(f, CHANGE_MS);
 }
 
 /* ---- from the log into the ring ---- */
@@ -274,7 +294,7 @@ static int64_t highest(const struct follow *f, const struct bread_run_row *row)
 /* For its own caller only if something was said since: else it is yet to go on. */
 static bool suspended_after_all(const struct follow *f, const struct bread_run_row *row)
 {
-	return row->status == BREAD_RUN_SUSPENDED &&
+	return row->status == BREAD_RUN_SUSPENDED && !row->wake &&
 	       (f->own ? f->after < head_of(f, row) : f->until_idle);
 }
 
@@ -342,6 +362,8 @@ static void on_answer(struct bread_op *op)
 			pause_for(f, POLL_MS); /* the store may come back */
 		else if (op->code != BREAD_OK)
 			fail(f, op->code);
+		else if (f->checking)
+			on_checked(f, &q->read);
 		else if (q->read.kind == BREAD_READ_RUN)
 			on_row(f, &q->read);
 		else

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """C12: one run a session, pairs in its history whatever happened, deleting cancels first."""
 import contextlib
+import signal
 import sqlite3
 import threading
 from wire import *
@@ -312,6 +313,37 @@ def test_answered_while_others_work():
         equal('it ends with the others', got[-1].get('output'), ['thanks', 'late'])
         equal('the model was given all that was said', asked(s.folder), [('user', []), ('assistant', ['h1']), ('tool', ['h1'])])
         equal('and the session has it', unpaired(messages(s, question['sessionId'])), [])
+
+
+def answer(s, checkpoint):
+    with contextlib.suppress(ConnectionError):
+        return s.stream(f'/resume/{checkpoint}', {'response': 1})
+
+
+def again(s, wait=True):
+    later = Server(s.folder, wait=wait)
+    s.proc, s.log_file, s.port = later.proc, later.log_file, later.port
+
+
+def test_answered_while_taken_up():
+    """The server is killed while one slot works and one waits; the answer comes when it is just up again
+    and the slot ends at once."""
+    pipelines = {'p': [{'type': 'parallel', 'steps': [{'type': 'agent', 'agentId': 'ask'}, {'type': 'agent', 'agentId': 'nap'}]}]}
+    agents = {**AGENTS, 'nap': 'nap'}
+
+    def models(ms):
+        return {**MODELS, 'nap': {'when': [{'before_ms': ms, 'stream': [{'text': 'late'}]}]}}
+    with serving(models(10000), agents, TOOLS, {'pipelines': pipelines}) as s:
+        for i in range(8):
+            question = s.stream('/pipelines/p/run', {'input': 'x'}).until('human:required')
+            s.stop(signal.SIGKILL)
+            project(models(i * 4), agents, TOOLS, {'pipelines': pipelines}, s.folder)
+            again(s, wait=False)
+            got = list(wait_for(lambda: answer(s, question['checkpointId']), step=0.001).crumbs())
+            equal('its stream goes on to the end', got and got[-1].get('output'), ['thanks', 'late'])
+            s.stop()
+            project(models(10000), agents, TOOLS, {'pipelines': pipelines}, s.folder)
+            again(s)
 
 
 main(globals())
