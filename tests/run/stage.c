@@ -116,7 +116,8 @@ struct bread *stage_instance(struct stage *s)
 	must(s, bread_new(&b, &err), &err);
 	must(s, bread_use_store(b, &faulty_ops, BRD_STR(""), BRD_STR("{}"), &err), &err);
 	brd_buf_init(&conf, BUF_NO_LIMIT);
-	brd_buf_addz(&conf, "{\"transport\":\"stream\",\"providers\":{\"mock\":{\"type\":"
+	brd_buf_addz(&conf, "{\"transport\":\"stream\",\"limits\":{\"depth\":0},\"providers\":{"
+			    "\"mock\":{\"type\":"
 			    "\"scripted\",\"models\":");
 	family_models(&s->family, &conf);
 	brd_buf_addz(&conf, "}},\"decisions\":");
