@@ -159,6 +159,7 @@ static void without_a_model_it_fails(void **state)
 	struct asked q;
 
 	played.text = "{}";
+	played.holds = false;
 	asked_open(&q, "{\"m\":{\"type\":\"model\",\"provider\":\"p\"}}");
 	brd_decisions_ask_by(q.ds, play, NULL);
 	ask(&q, loop, "m", CHOICE, "1", "");
