@@ -157,10 +157,10 @@ bool brd_run_may_start(
 {
 	const struct tree *t = r->tree;
 	const struct run_env *env = r->env;
-	int64_t depth = 1;
+	int64_t depth = 1; /* in agents: a pipeline and a loop's round are no callers */
 
 	for (const struct run *up = r; up; up = up->parent) {
-		depth++;
+		depth += up->def != NULL;
 		if (up->def && !up->def->reenters && brd_str_eq(up->base.agent_id, agent_id))
 			return refuse(r, "AGENT_REENTERED", a, agent_id,
 				brd_arena_printf(a,
