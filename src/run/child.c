@@ -63,6 +63,8 @@ struct run *brd_run_adopt(struct node *at, struct bread_str id, enum visibility 
 		r->muted = unseen(r->parent);
 		r->cancelled = r->cancelled || r->parent->cancelled;
 		brd_run_rebuild(r, at);
+		if (r->status == BREAD_RUN_RUNNING)
+			brd_run_clock(r, brd_clock_wall() - r->started_wall);
 		if (at->run->cancelled) /* its parent was, before its node was made */
 			brd_node_cancel(r->root);
 		return r;

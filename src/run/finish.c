@@ -140,4 +140,5 @@ void brd_run_suspend(struct run *r)
 void brd_run_unsuspend(struct run *r)
 {
 	set_status(r, BREAD_RUN_RUNNING, (struct bread_str){ 0 });
+	brd_run_clock(r, 0);
 }

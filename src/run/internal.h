@@ -67,6 +67,8 @@ struct run *brd_tree_run(const struct tree *t, struct bread_str run_id); /* in m
 struct run *brd_run_make(struct tree *t, struct run *parent, struct agent_def *def,
 	struct pipeline_def *pipeline, struct bread_str id, struct bread_str session_id);
 void brd_run_free(struct run *r);
+/* Its longest time begins; the time that it waits for humans does not count. */
+void brd_run_clock(struct run *r, int64_t spent_ms);
 /* The deadline is set, its nodes are driven. at: as for brd_node_root. */
 void brd_run_go(struct run *r, struct node *at, int64_t spent_ms);
 /* Refused before anything was written: its caller is told, and it is gone. context: JSON, or "". */
@@ -249,6 +251,7 @@ struct model_node {
 	struct bread_model_call call;
 	struct bread_model_request req;
 	bool call_running, put_running, paused;
+	bool beyond;              /* the tree's budget was spent before it was called */
 	bool structured;          /* the answer is JSON, shown only as the output */
 	bool emitted;             /* something of this attempt was shown */
 	struct model_part *parts; /* in order of their starts: index is the place */

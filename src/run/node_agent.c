@@ -394,7 +394,7 @@ static enum flow agent_advance(struct node *n)
 		if (r->cancelled)
 			return stopped(n);
 		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max ||
-			brd_tree_spent(r->tree))
+			m->beyond)
 			return complete(a, m);
 	}
 }

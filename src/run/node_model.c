@@ -91,6 +91,7 @@ static void call_model(struct model_node *m)
 	m->call.loop = r->loop;
 	m->call_running = true;
 	m->node.busy = true;
+	m->beyond = brd_tree_spent(r->tree);
 	r->steps++;
 	r->tree->steps++;
 	bread_op_init(&m->call.op, r->loop, on_call_end, m);

@@ -100,15 +100,20 @@ static int64_t longest(const struct run *r)
 	return r->parent ? 0 : r->env->run_ms;
 }
 
-void brd_run_go(struct run *r, struct node *at, int64_t spent_ms)
+void brd_run_clock(struct run *r, int64_t spent_ms)
 {
 	int64_t most = longest(r);
 
-	if (!r->parent)
-		r->tree->phase = RUN_GOING;
 	if (most)
 		brd_timer_start(
 			&r->deadline, r->loop, most > spent_ms ? most - spent_ms : 1, on_deadline);
+}
+
+void brd_run_go(struct run *r, struct node *at, int64_t spent_ms)
+{
+	if (!r->parent)
+		r->tree->phase = RUN_GOING;
+	brd_run_clock(r, spent_ms);
 	if (!r->root && r->pipeline)
 		brd_node_root(r, at, &brd_pipeline_node, "pipeline");
 	else if (!r->root)
