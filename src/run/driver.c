@@ -184,8 +184,8 @@ enum flow brd_node_fail(struct node *n, const struct run_error *e)
 
 enum flow brd_node_park(struct node *n)
 {
-	if (n->parked)
-		return FLOW_WAIT;
+	if (n->parked || (!n->parent && n->run->tree->hearing))
+		return FLOW_WAIT; /* answers are being read: it is woken when they are */
 	n->parked = true;
 	if (n == n->run->root)
 		brd_run_suspend(n->run);

@@ -220,6 +220,9 @@ void brd_history_store(struct run *r, enum history_mode mode);
 void brd_history_answer(struct run *r, struct bread_str json);
 void brd_history_journal(struct run *r); /* so that a later owner knows what the session has */
 
+/* ---- hear.c ---- */
+void brd_hear_abandon(struct tree *t); /* a reading that waits to be tried again */
+
 /* ---- kinds of nodes ---- */
 extern const struct node_ops brd_agent_node, brd_model_node, brd_tool_node, brd_human_node;
 extern const struct node_ops brd_pipeline_node, brd_delegate_node, brd_loop_node, brd_task_node;

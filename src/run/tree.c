@@ -152,6 +152,7 @@ void brd_tree_lose(struct tree *t, const char *code, const char *text)
 	brd_tx_free(t->tx);
 	t->tx = NULL;
 	brd_tx_abandon(t);
+	brd_hear_abandon(t);
 	if (r->root)
 		brd_node_cancel(r->root);
 	if (code) {

@@ -51,7 +51,7 @@ static void tool_answers(struct stage *s, unsigned i)
 
 static bool a_tool_answers(struct stage *s)
 {
-	if (!s->held_count)
+	if (!s->held_count || (s->keep_tools && !s->closing))
 		return false;
 	tool_answers(s, chance(s, s->held_count));
 	return true;
@@ -145,8 +145,8 @@ static void put_rows(struct stage *s, struct buf *out)
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct bread_run_row *row = &tree.runs[i];
 
-		brd_buf_addf(out, "run %.*s %.*s %s, session %.*s\n", BRD_ARG(row->id),
-			BRD_ARG(row->agent_id), brd_run_status_name(row->status),
+		brd_buf_addf(out, "run %.*s %.*s %s, wake %d, session %.*s\n", BRD_ARG(row->id),
+			BRD_ARG(row->agent_id), brd_run_status_name(row->status), (int)row->wake,
 			BRD_ARG(row->session_id));
 		m = (struct bread_read){ .kind = BREAD_READ_MESSAGES, .key = row->session_id };
 		faulty_read(&s->store, &m);
@@ -155,6 +155,14 @@ static void put_rows(struct stage *s, struct buf *out)
 				BRD_ARG(m.messages[k].content));
 		bread_read_fini(&m);
 	}
+	brd_buf_addf(out, "answers: %u taken, %u refused, %u under way\n", s->answered, s->refused,
+		s->asking);
+	stage_questions(s, &m);
+	for (size_t i = 0; i < m.count; i++)
+		brd_buf_addf(out, "open: %.*s of run %.*s, call %.*s\n",
+			BRD_ARG(m.checkpoints[i].id), BRD_ARG(m.checkpoints[i].run_id),
+			BRD_ARG(m.checkpoints[i].tool_call_id));
+	bread_read_fini(&m);
 	stage_all(s, &crumbs, BREAD_READ_TREE_CRUMBS, s->id);
 	for (size_t i = 0; i < crumbs.count; i++)
 		brd_buf_addf(out, "%.*s\n", BRD_ARG(crumbs.crumbs[i].crumb));
@@ -206,6 +214,7 @@ void stage_open(struct stage *s, unsigned seed, enum family_kind kind, const cha
 
 void stage_close(struct stage *s)
 {
+	s->closing = true;
 	while (a_tool_answers(s))
 		;
 	brd_clock_thaw();
@@ -278,12 +287,14 @@ static void on_claimed(
 	struct stage *s = arg;
 
 	s->asking--;
-	if (!err)
+	if (!err) {
 		s->answered++;
-	else if (strstr(expected, err->name))
+	} else if (strstr(expected, err->name)) {
 		s->refused++;
-	else
+		s->rest_until = brd_clock_mono() + 100;
+	} else {
 		stage_fail(s, "an answer: %s: %s", err->name, err->text);
+	}
 }
 
 void stage_answer(struct stage *s, struct bread *b, const char *checkpoint_id, const char *call_id)
@@ -341,7 +352,7 @@ static bool humans_answer(struct stage *s)
 	struct bread_read r;
 	size_t n;
 
-	if (s->asking || s->humans == HUMANS_ABSENT ||
+	if (s->asking || brd_clock_mono() < s->rest_until || s->humans == HUMANS_ABSENT ||
 		(s->humans != HUMANS_EAGER && !stage_suspended(s)))
 		return false;
 	n = stage_questions(s, &r);
@@ -363,7 +374,10 @@ bool stage_turn(struct stage *s)
 	for (unsigned i = 0; i < STAGED; i++)
 		if (s->b[i] && bread_turn(s->b[i], 0))
 			did = true;
-	if (did || a_tool_answers(s) || humans_answer(s))
+	if (did)
+		return true;
+	if (chance(s, 2) ? a_tool_answers(s) || humans_answer(s)
+			 : humans_answer(s) || a_tool_answers(s))
 		return true;
 	brd_clock_turn(5);
 	return false;

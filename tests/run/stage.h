@@ -36,6 +36,8 @@ struct stage {
 	bool share;    /* the instances answer in turns */
 	unsigned dice; /* the order of answers and of tools */
 	bool idempotent;
+	bool keep_tools; /* they do not answer yet */
+	bool closing;
 	struct bread_tool_call *held[RAN_MAX];
 	unsigned held_count;
 	struct ran ran[RAN_MAX];
@@ -45,6 +47,7 @@ struct stage {
 	char error[64];
 	unsigned answered, refused; /* answers */
 	unsigned asking;            /* answers that were not taken or refused yet */
+	int64_t rest_until;         /* one that was refused is not given again at once */
 	unsigned deaths;
 };
 

@@ -8,6 +8,7 @@
 #include "loop/loop.h"
 
 static struct faulty *world;
+static struct loop *side; /* of what is asked beside it; until the store is closed */
 
 /* ---- ends, perhaps late ---- */
 
@@ -220,6 +221,9 @@ void faulty_open(struct faulty *f, const char *word, const char *url)
 
 void faulty_close(struct faulty *f)
 {
+	if (side)
+		brd_loop_free(side);
+	side = NULL;
 	brd_store_close(f->inner);
 	memset(f, 0, sizeof(*f));
 }
@@ -240,11 +244,19 @@ static void on_end(struct bread_op *op)
 	*(bool *)op->arg = true;
 }
 
-static void turn_until(struct loop *l, const bool *done)
+static struct loop *side_loop(void)
+{
+	if (!side) {
+		assert_int_equal(brd_loop_new(&side, NULL), 0);
+		brd_loop_turn(side, 0);
+	}
+	return side;
+}
+
+static void turn_until(const bool *done)
 {
 	while (!*done)
-		brd_loop_turn(l, 1);
-	brd_loop_free(l);
+		brd_loop_turn(side, 1);
 }
 
 enum bread_code faulty_commit(
@@ -253,26 +265,20 @@ enum bread_code faulty_commit(
 	struct bread_tx tx = {
 		.recs = recs, .count = count, .fence = brd_str(fence), .fence_epoch = epoch
 	};
-	struct loop *l;
 	bool done = false;
 
-	assert_int_equal(brd_loop_new(&l, NULL), 0);
-	brd_loop_turn(l, 0);
-	bread_op_init(&tx.op, l, on_end, &done);
+	bread_op_init(&tx.op, side_loop(), on_end, &done);
 	brd_store_commit(f->inner, &tx);
-	turn_until(l, &done);
+	turn_until(&done);
 	return tx.op.code;
 }
 
 void faulty_read(struct faulty *f, struct bread_read *r)
 {
-	struct loop *l;
 	bool done = false;
 
-	assert_int_equal(brd_loop_new(&l, NULL), 0);
-	brd_loop_turn(l, 0);
-	bread_op_init(&r->op, l, on_end, &done);
+	bread_op_init(&r->op, side_loop(), on_end, &done);
 	brd_store_read(f->inner, r);
-	turn_until(l, &done);
+	turn_until(&done);
 	assert_int_equal(r->op.code, BREAD_OK);
 }

@@ -39,7 +39,7 @@ void faulty_close(struct faulty *f);
 void faulty_reset(struct faulty *f); /* a new plan, the same store */
 extern const struct bread_store_ops faulty_ops;
 
-/* To the good store itself, on a loop of its own. */
+/* To the good store itself, on a loop of its own, which faulty_close ends. */
 enum bread_code faulty_commit(
 	struct faulty *f, struct bread_rec *recs, size_t count, const char *fence, int64_t epoch);
 void faulty_read(struct faulty *f, struct bread_read *r);
