@@ -15,6 +15,7 @@
 #include "run/internal.h"
 
 #define NODE_NAME_MAX 512 /* steps are nested 32 deep at the most */
+#define CHILDREN_FEW 16   /* that many are found faster one by one */
 
 /* ---- the trees of a loop that want settling at the end of its turn ---- */
 
@@ -82,6 +83,24 @@ void brd_tree_dirty(struct tree *t)
 
 /* ---- nodes ---- */
 
+/* Names are looked up among the nodes of one run; they stay until their parent goes. */
+static void note_name(struct node *parent, struct node *n)
+{
+	if (n->run != parent->run)
+		return;
+	if (parent->by_name)
+		brd_map_put(parent->by_name, brd_str(n->name), n);
+	if (++parent->own != CHILDREN_FEW)
+		return;
+	parent->by_name = brd_alloc(sizeof(*parent->by_name));
+	brd_list_each(l, &parent->children) {
+		struct node *c = brd_list_of(l, struct node, siblings);
+
+		if (c->run == parent->run)
+			brd_map_put(parent->by_name, brd_str(c->name), c);
+	}
+}
+
 static struct node *node_new(
 	struct run *r, struct node *parent, const struct node_ops *ops, const char *name)
 {
@@ -92,8 +111,10 @@ static struct node *node_new(
 	n->parent = parent;
 	n->name = brd_arena_strz(&r->arena, brd_str(name));
 	brd_list_init(&n->children);
-	if (parent)
-		brd_list_push(&parent->children, &n->siblings);
+	if (!parent)
+		return n;
+	brd_list_push(&parent->children, &n->siblings);
+	note_name(parent, n);
 	return n;
 }
 
@@ -106,6 +127,8 @@ struct node *brd_node_root(
 
 struct node *brd_node_find(const struct node *parent, const char *name)
 {
+	if (parent->by_name)
+		return brd_map_get(parent->by_name, brd_str(name));
 	/* the youngest are asked for most: from the end */
 	for (struct list *l = parent->children.prev; l != &parent->children; l = l->prev) {
 		struct node *n = brd_list_of(l, struct node, siblings);
@@ -167,6 +190,7 @@ enum flow brd_node_end(struct node *n, enum node_end end)
 	n->parked = false;
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
+	brd_list_remove(&n->stall);
 	if (n->parent)
 		brd_node_wake(n->parent);
 	return FLOW_WAIT;
@@ -230,18 +254,43 @@ void brd_node_launch(struct node *n)
 		n->ops->launch(n);
 }
 
+bool brd_node_stall(struct node *n)
+{
+	struct tree *t = n->run->tree;
+
+	if (brd_tx_bytes(t) <= RUN_BACKLOG)
+		return false;
+	if (!brd_list_linked(&n->stall))
+		brd_list_push(&t->stalled, &n->stall);
+	return true;
+}
+
+void brd_tree_unstall(struct tree *t)
+{
+	struct list now;
+
+	brd_list_init(&now);
+	brd_list_splice(&now, &t->stalled);
+	for (struct list *l; (l = brd_list_pop(&now));)
+		brd_node_wake(brd_list_of(l, struct node, stall));
+}
+
 void brd_node_free(struct node *n)
 {
 	if (!n)
 		return;
 	for (struct list *l; (l = brd_list_pop(&n->children));)
 		brd_node_free(brd_list_of(l, struct node, siblings));
+	if (n->by_name)
+		brd_map_fini(n->by_name);
+	free(n->by_name);
 	if (n->ops->fini)
 		n->ops->fini(n);
 	brd_hook_run_free(n->hook);
 	brd_list_remove(&n->siblings);
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
+	brd_list_remove(&n->stall);
 	free(n);
 }
 

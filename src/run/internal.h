@@ -26,6 +26,9 @@ void brd_node_journal(struct node *n, int state, struct bread_str data);
 /* Calls ops->launch once this turn's transaction is committed: the start of what
  * has effects is written before it happens. */
 void brd_node_launch(struct node *n);
+/* true: too much of its tree is not committed yet; it is woken when there is less. */
+bool brd_node_stall(struct node *n);
+void brd_tree_unstall(struct tree *t);     /* a transaction is done */
 void brd_node_cancel(struct node *n);      /* its run, with all that is below it */
 void brd_node_cancel_runs(struct node *n); /* the runs below it, and not its own */
 void brd_node_free(struct node *n);        /* with its children */

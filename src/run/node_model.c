@@ -21,9 +21,8 @@ static void on_event(struct bread_model_call *call, const struct bread_event *ev
 		brd_model_hold(m, ev);
 	else
 		brd_model_event(m, ev);
-	if (!m->paused && brd_tx_bytes(r->tree) > RUN_BACKLOG) {
+	if (!m->paused && brd_node_stall(&m->node)) {
 		m->paused = true;
-		r->tree->stalled = &m->node;
 		brd_model_pause(m->model, call, true);
 	}
 }
@@ -122,9 +121,8 @@ static enum flow model_advance(struct node *n)
 	struct model_node *m = (struct model_node *)n;
 	struct run *r = n->run;
 
-	if (m->paused && brd_tx_bytes(r->tree) < RUN_BACKLOG / 2 && m->call_running) {
+	if (m->paused && m->call_running && !brd_node_stall(n)) {
 		m->paused = false;
-		r->tree->stalled = NULL;
 		brd_model_pause(m->model, &m->call, false);
 	}
 	if (n->busy || brd_timer_active(&m->backoff))

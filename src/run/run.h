@@ -127,8 +127,11 @@ struct node_ops {
 struct node {
 	struct list siblings; /* in the parent's children */
 	struct list children; /* in order of creation */
+	struct map *by_name;  /* of the children, once they are many; NULL: look through the list */
+	unsigned own;         /* children that are of the same run */
 	struct list ready;    /* in the tree's queue */
 	struct list launch;   /* in a transaction's launches */
+	struct list stall;    /* in the tree's list of those that wait for the store */
 	const struct node_ops *ops;
 	struct run *run;
 	struct node *parent; /* of a child run's root: the node that started it */
@@ -266,7 +269,7 @@ struct tree {
 	struct timer window_timer;
 	struct run_tx *tx;     /* being filled; NULL: nothing to commit */
 	struct run_tx *flying; /* on its way; NULL: none */
-	struct node *stalled;  /* stopped reading until a transaction is done; NULL: none */
+	struct list stalled;   /* nodes that wait until less is uncommitted */
 	uint64_t tx_made, tx_done;
 	struct list dirty; /* in the loop's list of trees to settle at the end of the turn */
 	unsigned store_tries;
@@ -277,7 +280,8 @@ struct tree {
 	int64_t steps, tokens;
 };
 
-#define RUN_BACKLOG (1024 * 1024) /* uncommitted bytes at which a tree stops reading its models */
+/* Uncommitted bytes at which a tree stops reading its models, and begins no further steps. */
+#define RUN_BACKLOG (1024 * 1024)
 
 /* What starts one. Strings are copied. */
 struct run_start {

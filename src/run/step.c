@@ -140,8 +140,10 @@ static enum flow step_advance(struct node *n)
 
 	if (!n->begun && n->run->cancelled)
 		return brd_node_end(n, END_CANCELED);
+	if (!n->begun && (brd_tree_held_back(n->run->tree) || brd_node_stall(n)))
+		return FLOW_WAIT;
 	if (!n->begun)
-		return brd_tree_held_back(n->run->tree) ? FLOW_WAIT : begin(s);
+		return begin(s);
 	return kinds[s->def->kind]->advance(s);
 }
 

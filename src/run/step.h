@@ -16,6 +16,7 @@ struct step_node {
 	struct steps_node *arm; /* branch */
 	struct node **parts;    /* parallel: the slots; map: the items */
 	size_t part_count;
+	size_t over;   /* map: that many items at the front have ended */
 	size_t failed; /* of them, before those that wait were given up */
 	const struct node *first_failed;
 	struct bread_str *inputs;   /* map: of the items */

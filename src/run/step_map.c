@@ -32,7 +32,7 @@ static enum flow item_advance(struct node *n)
 	if (!n->begun && n->run->cancelled)
 		return brd_node_end(n, END_CANCELED);
 	if (!n->begun) {
-		if (brd_tree_held_back(n->run->tree))
+		if (brd_tree_held_back(n->run->tree) || brd_node_stall(n))
 			return FLOW_WAIT;
 		n->begun = true;
 		if (brd_step_start_run(n, &it->child, it->step, it->input, n->name))
@@ -124,12 +124,13 @@ static enum flow merge(struct step_node *s)
 	return flow;
 }
 
-/* Looks at the items in their order, and begins as many as may run. false: one is at work. */
+/* Looks at the items in their order, past those that are known to have ended, and begins as many as
+ * may run. false: one is at work. */
 static bool look_at_items(struct step_node *s, size_t *ret_parked)
 {
 	size_t open = 0, parked = 0, most = (size_t)s->def->concurrency;
 
-	for (size_t i = 0; i < s->part_count; i++) {
+	for (size_t i = s->over; i < s->part_count; i++) {
 		struct node *n;
 
 		if (!s->parts[i] && (open >= most || s->failed))
@@ -141,6 +142,8 @@ static bool look_at_items(struct step_node *s, size_t *ret_parked)
 			s->failed = 1;
 			s->first_failed = n;
 		}
+		if (n->end != END_NONE && s->over == i)
+			s->over++;
 	}
 	*ret_parked = parked;
 	return open == parked;

@@ -20,6 +20,7 @@ struct tree *brd_tree_new(struct run_env *env, struct loop *l)
 	brd_list_init(&t->ended);
 	brd_list_init(&t->loaded);
 	brd_list_init(&t->queue);
+	brd_list_init(&t->stalled);
 	brd_list_init(&t->endings);
 	brd_list_init(&t->out);
 	brd_list_init(&t->windows);

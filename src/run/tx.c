@@ -217,8 +217,7 @@ static void on_committed(struct bread_op *op)
 	if (!t->lost) {
 		brd_choke_release(t);
 		launch_all(x);
-		if (t->stalled)
-			brd_node_wake(t->stalled);
+		brd_tree_unstall(t);
 		brd_tree_reap(t);
 	}
 	brd_tree_dirty(t);
