@@ -188,6 +188,9 @@ enum flow brd_node_end(struct node *n, enum node_end end)
 	log_trace("run.node", "run %s: %s ended (%d)", n->run->id, n->name, end);
 	n->end = end;
 	n->parked = false;
+	/* whatever woke it: the run is at work again, and so are those above it */
+	if (n->run->status == BREAD_RUN_SUSPENDED && n->run->root)
+		brd_node_unpark(n->run->root);
 	brd_list_remove(&n->ready);
 	brd_list_remove(&n->launch);
 	brd_list_remove(&n->stall);
