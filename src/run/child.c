@@ -65,8 +65,10 @@ struct run *brd_run_adopt(struct node *at, struct bread_str id, enum visibility 
 		brd_run_rebuild(r, at);
 		if (r->status == BREAD_RUN_RUNNING)
 			brd_run_clock(r, brd_clock_wall() - r->started_wall);
-		if (at->run->cancelled) /* its parent was, before its node was made */
+		if (r->cancelled || at->run->cancelled) /* before its node was made */
 			brd_node_cancel(r->root);
+		if (r->cancelled && !at->run->cancelled)
+			brd_node_unpark(r->root); /* those above go on */
 		return r;
 	}
 	return NULL;

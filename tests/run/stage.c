@@ -435,13 +435,15 @@ void stage_until_quiet(struct stage *s)
 
 struct seeds seeds_of(unsigned from, unsigned n)
 {
-	const char *one = getenv("BREAD_TEST_SEED");
+	const char *one = getenv("BREAD_TEST_SEED"), *shift = getenv("BREAD_TEST_SHIFT");
 	unsigned seed;
 
 	if (one) {
 		seed = (unsigned)strtoul(one, NULL, 10);
 		return (struct seeds){ seed, seed + 1 };
 	}
+	if (shift)
+		from += (unsigned)strtoul(shift, NULL, 10);
 	print_message("seeds %u to %u\n", from, from + n - 1);
 	return (struct seeds){ from, from + n };
 }

@@ -97,7 +97,8 @@ void stage_check_tools(struct stage *s);
 void stage_check_memory(struct stage *s); /* nothing of it is in any instance */
 void stage_all(struct stage *s, struct bread_read *r, enum bread_read_kind kind, const char *key);
 
-/* The seeds of a test: from `from`, n of them, or the one of BREAD_TEST_SEED. */
+/* The seeds of a test: n of them from `from` on (and BREAD_TEST_SHIFT further, for others than
+ * always), or the one of BREAD_TEST_SEED. */
 struct seeds {
 	unsigned at, end;
 };

@@ -135,6 +135,10 @@ static void check_none(struct stage *s, enum bread_read_kind kind, const char *s
 	if (status)
 		r.filter.status_word = brd_str(status);
 	faulty_read(&s->store, &r);
+	for (size_t i = 0; kind == BREAD_READ_CHECKPOINTS && i < r.count; i++)
+		stage_fail(s, "checkpoint %.*s of run %.*s, node %.*s, is still there",
+			BRD_ARG(r.checkpoints[i].id), BRD_ARG(r.checkpoints[i].run_id),
+			BRD_ARG(r.checkpoints[i].node));
 	if (r.count)
 		stage_fail(s, "%zu rows of kind %d are still open", r.count, (int)kind);
 	bread_read_fini(&r);
