@@ -76,9 +76,14 @@ int brd_history_load(struct run *r, const struct bread_read *messages, struct br
 
 /* ---- read when it is needed: for runs that were taken up, and those in a shared session ---- */
 
+#define READS_MAX 10
+#define AGAIN_MS 50 /* twice as long each time, up to 16 times: over five seconds in all */
+
 struct history_read {
 	struct bread_read read;
 	struct node *node;
+	struct timer timer;
+	unsigned reads; /* that failed */
 };
 
 /* Its own turns are in the journal. In a session that others have at the same time nothing is
@@ -109,22 +114,57 @@ static void take_history(struct run *r, const struct bread_read *messages)
 		r->history_before = (int64_t)r->history_count - r->history_extra;
 }
 
-static void on_history(struct bread_op *op)
+static void history_over(struct history_read *h)
 {
-	struct history_read *h = op->arg;
 	struct node *n = h->node;
 	struct tree *t = n->run->tree;
 
 	n->busy = false;
-	if (op->code == BREAD_OK)
-		take_history(n->run, &h->read);
-	else if (!t->lost)
-		brd_tree_lose(t, "STORE_FAILED", op->err.text);
 	bread_read_fini(&h->read);
 	free(h);
 	brd_node_wake(n);
 	brd_tree_dirty(t);
 	brd_tree_release(t);
+}
+
+static void read_history(struct history_read *h);
+
+static void on_timer(struct timer *timer)
+{
+	struct history_read *h = brd_list_of(timer, struct history_read, timer);
+
+	if (h->node->run->cancelled || h->node->run->tree->lost)
+		history_over(h);
+	else
+		read_history(h);
+}
+
+/* The rest of the tree goes on meanwhile: it is not given up for one answer of the store. */
+static void on_history(struct bread_op *op)
+{
+	struct history_read *h = op->arg;
+	struct run *r = h->node->run;
+
+	if (op->code != BREAD_OK && !r->cancelled && !r->tree->lost && h->reads < READS_MAX) {
+		brd_timer_start(
+			&h->timer, r->loop, AGAIN_MS << (h->reads < 4 ? h->reads : 4), on_timer);
+		h->reads++;
+		return;
+	}
+	if (op->code == BREAD_OK)
+		take_history(r, &h->read);
+	else if (!r->tree->lost && !r->cancelled)
+		brd_tree_lose(r->tree, "STORE_FAILED", op->err.text);
+	history_over(h);
+}
+
+static void read_history(struct history_read *h)
+{
+	struct run *r = h->node->run;
+
+	brd_read_again(&h->read, BREAD_READ_MESSAGES, r->session_id);
+	bread_op_init(&h->read.op, r->loop, on_history, h);
+	brd_store_read(r->env->store, &h->read);
 }
 
 bool brd_history_ready(struct node *n)
@@ -138,9 +178,7 @@ bool brd_history_ready(struct node *n)
 	h->node = n;
 	n->busy = true;
 	brd_tree_hold(r->tree);
-	brd_read_again(&h->read, BREAD_READ_MESSAGES, r->session_id);
-	bread_op_init(&h->read.op, r->loop, on_history, h);
-	brd_store_read(r->env->store, &h->read);
+	read_history(h);
 	return false;
 }
 

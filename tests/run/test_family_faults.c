@@ -100,6 +100,24 @@ static void store_is_gone(unsigned seed, enum family_kind kind, unsigned n)
 	stage_close(&s);
 }
 
+static void read_fails(unsigned seed, enum family_kind kind, unsigned n)
+{
+	struct stage s;
+
+	stage_open(&s, seed, kind, "read %u fails", n);
+	s.humans = HUMANS_PATIENT + seed % 3;
+	s.store.read_at = n;
+	s.store.read_for = 1;
+	stage_start(&s);
+	for (int i = 0; i < 500 && !s.told; i++)
+		stage_turn(&s);
+	if (known(&s))
+		check_whole(&s);
+	else
+		stage_must(&s, !strcmp(s.error, "STORE_FAILED"));
+	stage_close(&s);
+}
+
 typedef void fault(unsigned seed, enum family_kind kind, unsigned n);
 
 static void at_each(struct seeds seeds, fault *f, bool reads, unsigned most)
@@ -129,6 +147,11 @@ static void a_store_that_is_gone_for_a_while_loses_nothing(void **state)
 	at_each(seeds_of(7400, 40), store_is_gone, false, 8);
 }
 
+static void a_read_that_fails_loses_nothing(void **state)
+{
+	at_each(seeds_of(7600, 100), read_fails, true, 15);
+}
+
 /* Ends that come late and out of order change nothing. */
 static void a_slow_store_changes_nothing(void **state)
 {
@@ -153,6 +176,7 @@ int main(void)
 		cmocka_unit_test(a_short_trouble_is_not_noticed),
 		cmocka_unit_test(a_commit_of_unknown_end_is_found_out),
 		cmocka_unit_test(a_store_that_is_gone_for_a_while_loses_nothing),
+		cmocka_unit_test(a_read_that_fails_loses_nothing),
 		cmocka_unit_test(a_slow_store_changes_nothing),
 	};
 
