@@ -170,6 +170,17 @@ static void put_rows(struct stage *s, struct buf *out)
 	bread_read_fini(&tree);
 }
 
+void stage_say(const struct stage *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "ERROR: %s: ", s->story);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
 void stage_tell(struct stage *s)
 {
 	struct buf out;

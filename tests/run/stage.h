@@ -51,10 +51,11 @@ struct stage {
 	unsigned deaths;
 };
 
-#define stage_fail(s, fmt, ...) \
+#define stage_fail(s, ...) \
 	do { \
 		stage_tell(s); \
-		fail_msg("%s: " fmt, (s)->story, ##__VA_ARGS__); \
+		stage_say(s, __VA_ARGS__); \
+		fail(); \
 	} while (0)
 #define stage_must(s, what) \
 	do { \
@@ -71,6 +72,8 @@ struct stage {
 
 /* With BREAD_TEST_SEED: all about it. */
 void stage_tell(struct stage *s);
+/* What is wrong, behind its story. */
+void stage_say(const struct stage *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* fmt: what is special about this play. */
 __attribute__((format(printf, 4, 5))) void stage_open(
 	struct stage *s, unsigned seed, enum family_kind kind, const char *fmt, ...);
