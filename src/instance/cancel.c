@@ -24,7 +24,7 @@ struct cancelling {
 	struct bread_str id, root; /* root: empty until the run's row was read */
 	struct bread_read read;
 	struct bread_tx tx;
-	struct bread_rec recs[2];
+	struct bread_rec recs[3];
 	struct timer timer;
 	unsigned looks;
 	bool wished; /* it is in the run's row */
@@ -79,13 +79,20 @@ static void on_wish(struct bread_op *op)
 
 static void write_wish(struct cancelling *c)
 {
-	/* the owner of a tree looks at its root's row */
+	/* the owner of a tree looks at its root's row, and reads what was written for it */
 	c->recs[0] = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
 	c->recs[0].run.id = c->id;
 	c->recs[1] = (struct bread_rec){ .kind = BREAD_REC_RUN_WAKE };
 	c->recs[1].run.id = c->root;
 	c->tx.recs = c->recs;
 	c->tx.count = 2;
+	if (!brd_str_eq(c->id, c->root))
+		c->recs[c->tx.count++] = (struct bread_rec){ .kind = BREAD_REC_NODE,
+			.node = { .run_id = c->id,
+				.name = BRD_STR("cancel"),
+				.kind = BRD_STR("cancel"),
+				.state = 3,
+				.data = BRD_STR("{}") } };
 	bread_op_init(&c->tx.op, c->loop, on_wish, c);
 	brd_store_commit(c->b->store, &c->tx);
 }

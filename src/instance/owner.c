@@ -38,7 +38,8 @@ struct owner {
 	struct timer timer;
 };
 
-/* Field 22 of /proc/PID/stat: ticks since boot; 0: no such process. */
+/* Field 22 of /proc/PID/stat: ticks since boot; 0: no such process, or a dead one that nobody has
+ * waited for. */
 static int64_t started_at(int64_t pid)
 {
 	char path[64], text[1024], *p;
@@ -55,6 +56,8 @@ static int64_t started_at(int64_t pid)
 		return 0;
 	text[n] = 0;
 	p = strrchr(text, ')'); /* the name may hold blanks */
+	if (p && (!strncmp(p, ") Z", 3) || !strncmp(p, ") X", 3)))
+		return 0;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoll(p + 1, NULL, 10) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree at work hears the answers that were written for it.
+/* A tree at work hears the answers that were written for it, and wishes that one of its runs ends.
  *
  * First its row says that nobody needs to wake it any more, then the answers are read: one that
  * comes in between is read now or wakes it again. What was heard before does no harm. Until they
@@ -46,6 +46,10 @@ static void take_in(struct tree *t, const struct bread_node_row *row)
 
 	if (!r || !r->root || r->ended)
 		return;
+	if (brd_str_is(row->kind, "cancel")) {
+		brd_tree_cancel_run(t, row->run_id);
+		return;
+	}
 	name = brd_arena_strz(&r->arena, row->name);
 	n = brd_node_find(r->root, name);
 	if (!n || n->end != END_NONE || n->ops != &brd_human_node ||

@@ -201,7 +201,7 @@ static struct run *build_run(struct taking *t, struct tree *tree, size_t i)
 	r->journal = brd_arena_alloc(&r->arena, sizeof(*r->journal));
 	brd_list_init(&r->journal->rows);
 	if (r != tree->root) {
-		r->cancelled = brd_str_eq(t->cancel, r->base.run_id);
+		r->cancelled = row->cancel_requested || brd_str_eq(t->cancel, r->base.run_id);
 		brd_topic_begin(r->topic, row->head);
 		brd_list_push(&tree->loaded, &r->link);
 	}
@@ -260,7 +260,7 @@ static void void_attempts(struct tree *tree, enum bread_run_status root_was)
 	brd_list_each(l, &tree->runs) {
 		struct run *r = brd_list_of(l, struct run, link);
 
-		if (r->def && r->status == BREAD_RUN_RUNNING && at_model(r))
+		if (r->def && !r->ended && r->status == BREAD_RUN_RUNNING && at_model(r))
 			brd_model_void(r, 0, BRD_STR("RUN_TAKEN_UP"));
 	}
 }

@@ -21,10 +21,13 @@ MODELS = {
                      {'stream': [{'tool_call': {'id': 'h1', 'name': 'human_ask', 'args': {}}}]}]},
     'quick': {'when': [{'stream': [{'text': 'ok'}]}]},
     'bad': {'when': [{'throw': 'no'}]},
+    'boss': {'when': [{'match': {'role': 'tool', 'failed': True}, 'stream': [{'text': 'it was called off'}]},
+                      {'stream': [{'tool_call': {'id': 'd1', 'name': 'core_delegate', 'args': {'agentId': 'talk', 'input': 'x'}}}]}]},
 }
 AGENTS = {**{k: k for k in MODELS},
           'retry': {'model': {'provider': 's', 'model': 'retry'}, 'errorHandling': {'retry': {'attempts': 10, 'backoffMs': 20000}}},
           'ask': {'model': {'provider': 's', 'model': 'ask'}, 'humanTools': [{'name': 'ask', 'schema': {'type': 'object'}}]},
+          'boss': {'model': {'provider': 's', 'model': 'boss'}, 'supervisor': {'agents': [{'agentId': 'talk'}]}},
           'short': {'model': {'provider': 's', 'model': 'wait'}, 'maxTime': '700ms'}}
 FAMILY = '''
 import subprocess
@@ -219,6 +222,28 @@ def test_cancel_as_it_suspends():
         for t in threads:
             t.join()
         equal('a hundred and fifty cancelled around their suspension', left, [])
+
+
+def test_below_from_elsewhere():
+    """One run of a tree, asked for at a server that has not got it: the others go on."""
+    with serve() as s:
+        other = Server(s.folder)
+        for killed in (False, True):
+            s.stream('/agents/boss/run', {'input': 'x'}).take(1)
+            below = wait_for(lambda: s.json('/runs?status=running&agent=talk'))[0]
+            wait_for(lambda: s.json(f"/runs/{below['id']}")['seq'])
+            equal('the wish is taken', other.post(f"/runs/{below['id']}/cancel")[0], 200)
+            if killed:  # perhaps before it has heard
+                s.proc.kill()
+            equal('it ends', other.ended(below['id'], 2 if not killed else 10), 'cancelled')
+            equal('the one above goes on', other.ended(below['rootId']), 'completed')
+            equal('and was told', other.json(f"/runs/{below['rootId']}")['output'], 'it was called off')
+            log = other.log_of(below['id'])
+            equal('the end is the last of it', (log[-1]['type'], log[-1]['error']['code']), ('agent:error', 'RUN_CANCELLED'))
+            if killed:
+                s.proc.wait()
+                s.__init__(s.folder, s.port)
+        check('the other one goes in peace', other.stop() in (0, 143))
 
 
 def test_longest_time():
