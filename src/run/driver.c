@@ -14,8 +14,7 @@
 #include "base/mem.h"
 #include "run/internal.h"
 
-#define NODE_NAME_MAX 512 /* steps are nested 32 deep at the most */
-#define CHILDREN_FEW 16   /* that many are found faster one by one */
+#define CHILDREN_FEW 16 /* that many are found faster one by one */
 
 /* ---- the trees of a loop that want settling at the end of its turn ---- */
 
@@ -137,6 +136,11 @@ struct node *brd_node_find(const struct node *parent, const char *name)
 			return n;
 	}
 	return NULL;
+}
+
+bool brd_node_written(const struct run *r, const char *name)
+{
+	return r->journal && brd_map_get(&r->journal->by_name, brd_str(name));
 }
 
 /* What the journal has of a node that is only made now. */

@@ -14,6 +14,9 @@ struct node *brd_node_child(struct node *parent, const struct node_ops *ops, con
 struct node *brd_node_root(
 	struct run *r, struct node *at, const struct node_ops *ops, const char *name);
 struct node *brd_node_find(const struct node *parent, const char *name);
+#define NODE_NAME_MAX 512 /* steps are nested 32 deep at the most */
+/* The journal has something of a node of that name, which is not made yet. */
+bool brd_node_written(const struct run *r, const char *name);
 void brd_node_wake(struct node *n);
 enum flow brd_node_end(struct node *n, enum node_end end); /* wakes its parent; FLOW_WAIT */
 enum flow brd_node_fail(struct node *n, const struct run_error *e); /* copies e */

@@ -71,6 +71,44 @@ void brd_step_journal(struct step_node *s, int state)
 	brd_buf_fini(&b);
 }
 
+/* Others beside it may go on for long, and a crash in between must not take back why it failed:
+ * the run that it had started has ended. */
+enum flow brd_step_journal_failure(struct node *n)
+{
+	struct buf b;
+	struct jsonw w;
+
+	if (n->end != END_FAILED)
+		return FLOW_WAIT;
+	brd_buf_init(&b, BUF_NO_LIMIT);
+	w = brd_jsonw(&b);
+	brd_jw_obj(&w);
+	brd_jw_key(&w, "error");
+	brd_jw_obj(&w);
+	brd_jw_kstr(&w, "code", n->error.code);
+	brd_jw_kstr(&w, "message", n->error.message);
+	brd_jw_kraw(&w, "context", n->error.context);
+	brd_jw_end_obj(&w);
+	brd_jw_end_obj(&w);
+	brd_node_journal(n, 2, brd_buf_str(&b));
+	brd_buf_fini(&b);
+	return FLOW_WAIT;
+}
+
+void brd_step_load_end(struct node *n, struct jval data)
+{
+	struct arena *a = &n->run->arena;
+	struct jval e = brd_json_get(data, "error");
+
+	n->end = END_OK;
+	if (brd_json_type(e) != JSON_OBJECT)
+		return;
+	n->end = END_FAILED;
+	n->error = (struct run_error){ brd_json_str(brd_json_get(e, "code"), a),
+		brd_json_str(brd_json_get(e, "message"), a),
+		brd_json_raw(brd_json_get(e, "context")) };
+}
+
 static void step_load(struct node *n, int state, struct jval data)
 {
 	struct step_node *s = (struct step_node *)n;
@@ -82,7 +120,7 @@ static void step_load(struct node *n, int state, struct jval data)
 	n->begun = true;
 	s->taken = brd_json_int_or(brd_json_get(data, "case"), -1);
 	if (state == 2)
-		n->end = END_OK;
+		brd_step_load_end(n, data);
 	else if (brd_json_type(brd_json_get(data, "runId")) == JSON_STRING)
 		brd_child_found(n, &s->child, data, SHOW_ALL);
 }
@@ -137,14 +175,14 @@ static enum flow begin(struct step_node *s)
 static enum flow step_advance(struct node *n)
 {
 	struct step_node *s = (struct step_node *)n;
+	enum flow flow;
 
 	if (!n->begun && n->run->cancelled)
 		return brd_node_end(n, END_CANCELED);
 	if (!n->begun && (brd_tree_held_back(n->run->tree) || brd_node_stall(n)))
 		return FLOW_WAIT;
-	if (!n->begun)
-		return begin(s);
-	return kinds[s->def->kind]->advance(s);
+	flow = n->begun ? kinds[s->def->kind]->advance(s) : begin(s);
+	return n->end == END_FAILED ? brd_step_journal_failure(n) : flow;
 }
 
 static void step_cancel(struct node *n)

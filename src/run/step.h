@@ -45,6 +45,9 @@ void brd_step_init(struct step_node *s, const struct step_def *def, struct bread
 void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type t);
 struct bread_str brd_step_spoken(const struct step_def *d); /* its name in crumbs */
 void brd_step_journal(struct step_node *s, int state);
+/* A step or an item that has failed says so in the journal, for who takes the run up. FLOW_WAIT */
+enum flow brd_step_journal_failure(struct node *n);
+void brd_step_load_end(struct node *n, struct jval data); /* how it ended */
 /* It has ended well: value and label are passed on, shown is what its crumb says. */
 enum flow brd_step_end(struct step_node *s, struct bread_str value, struct bread_str label,
 	struct bread_str shown);

@@ -35,12 +35,13 @@ static enum flow item_advance(struct node *n)
 		if (brd_tree_held_back(n->run->tree) || brd_node_stall(n))
 			return FLOW_WAIT;
 		n->begun = true;
-		if (brd_step_start_run(n, &it->child, it->step, it->input, n->name))
-			journal_item(it, 1);
+		if (!brd_step_start_run(n, &it->child, it->step, it->input, n->name))
+			return brd_step_journal_failure(n);
+		journal_item(it, 1);
 		return FLOW_WAIT;
 	}
 	if (brd_step_look_at_run(n, &it->child, &output) == FLOW_WAIT)
-		return FLOW_WAIT;
+		return brd_step_journal_failure(n);
 	it->output = brd_arena_copy(&n->run->arena, output);
 	journal_item(it, 2);
 	return brd_node_end(n, END_OK);
@@ -53,7 +54,7 @@ static void item_load(struct node *n, int state, struct jval data)
 	n->begun = true;
 	it->output = brd_json_raw(brd_json_get(data, "output"));
 	if (state == 2)
-		n->end = END_OK;
+		brd_step_load_end(n, data);
 	else
 		brd_child_found(n, &it->child, data, SHOW_ALL);
 }
@@ -124,6 +125,15 @@ static enum flow merge(struct step_node *s)
 	return flow;
 }
 
+/* By an owner that died: it is to be looked after whatever came of those before it. */
+static bool was_begun(const struct step_node *s, size_t i)
+{
+	char name[NODE_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%s.map.%zu", s->node.name, i);
+	return brd_node_written(s->node.run, name);
+}
+
 /* Looks at the items in their order, past those that are known to have ended, and begins as many as
  * may run. false: one is at work. */
 static bool look_at_items(struct step_node *s, size_t *ret_parked)
@@ -133,7 +143,7 @@ static bool look_at_items(struct step_node *s, size_t *ret_parked)
 	for (size_t i = s->over; i < s->part_count; i++) {
 		struct node *n;
 
-		if (!s->parts[i] && (open >= most || s->failed))
+		if (!s->parts[i] && (open >= most || s->failed) && !was_begun(s, i))
 			break;
 		n = &item(s, i)->node;
 		open += n->end == END_NONE;

@@ -408,6 +408,8 @@ static enum bread_run_status status_of(struct stage *s, bool *ret_known)
 
 static bool nobody_works(const struct stage *s)
 {
+	if (s->store.in_flight)
+		return false;
 	for (unsigned i = 0; i < STAGED; i++)
 		if (s->b[i] && (brd_active_count(s->b[i]) || atomic_load(&s->b[i]->cancelling)))
 			return false;

@@ -180,6 +180,9 @@ void stage_check_output(struct stage *s)
 	if (row->status != (w->fails ? BREAD_RUN_FAILED : BREAD_RUN_COMPLETED))
 		stage_fail(s, "it ended as %s: %.*s", brd_run_status_name(row->status),
 			BRD_ARG(row->error));
+	if (brd_str_find(row->error, BRD_STR("_LOST")) >= 0 ||
+		brd_str_find(row->error, BRD_STR("INTERNAL")) >= 0)
+		stage_fail(s, "it failed for no reason of its own: %.*s", BRD_ARG(row->error));
 	if (!w->fails && !brd_str_eq(row->output, w->output))
 		stage_fail(s, "it gave\n%.*s, not\n%.*s", BRD_ARG(row->output), BRD_ARG(w->output));
 	bread_read_fini(&r);
