@@ -228,7 +228,8 @@ BREAD_API int bread_run(struct bread *b, const struct bread_run_request *req,
 /* How a task's call ended. usage: {"inputTokens","outputTokens","totalTokens"}. Strings live for
  * the call. */
 struct bread_task_outcome {
-	struct bread_str task_run_id;   /* its record: BREAD_READ_TASK_RUN */
+	/* its record: BREAD_READ_TASK_RUN; empty: a hook answered before a model was asked */
+	struct bread_str task_run_id;
 	struct bread_str output, usage; /* JSON; empty when it failed */
 	/* NULL: done; else why not: TASK_ERROR {taskName}, UNKNOWN_PROVIDER, a code of the model's
 	 * own, STORE_FAILED, RUN_CANCELLED: the instance went down */

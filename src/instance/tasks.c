@@ -27,7 +27,8 @@ struct task_run {
 	struct bread_tx tx;
 	struct timer again;
 	struct post leave;
-	bool asked; /* to leave; the instance's lock */
+	struct hook_run *hook; /* that is asked; NULL: none */
+	bool asked;            /* to leave; the instance's lock */
 	bool leaving, over;
 	int64_t attempt, began_mono;
 	char id[UUID_LEN + 1], run_id[UUID_LEN + 1];
@@ -38,6 +39,7 @@ struct task_run {
 
 static void free_run(struct task_run *t)
 {
+	brd_hook_run_free(t->hook);
 	brd_task_call_fini(&t->call);
 	brd_task_fini(&t->def);
 	brd_arena_fini(&t->arena);
@@ -129,25 +131,142 @@ static void fail(struct task_run *t)
 			t->def.name);
 }
 
+/* ---- hooks of the task (docs/hooks.md) ---- */
+
+/* false: nobody has anything to say. */
+static bool ask(
+	struct task_run *t, enum bread_hook_point point, void (*on_end)(struct bread_op *op))
+{
+	struct hook_chain c = { .own = t->def.hook_set, .table = t->b->env.hooks };
+	struct hook_run *h;
+
+	if (t->leaving || !brd_hooks_hear(&c, BREAD_HOOK_TASK, point))
+		return false;
+	brd_hook_run_free(t->hook);
+	h = t->hook = brd_hook_run_new(&c, BREAD_HOOK_TASK, point);
+	h->about.run_id = h->about.session_id = brd_str(t->run_id);
+	h->about.name = brd_str(t->def.name);
+	h->input = t->row.input;
+	h->output = t->row.output;
+	h->duration_ms = t->row.duration_ms;
+	h->error_code = brd_str(t->err.name);
+	h->error_message = brd_str(t->err.text);
+	h->error_context = brd_str(t->err.context);
+	bread_op_init(&h->op, t->loop, on_end, t);
+	brd_hooks_start(h);
+	return true;
+}
+
+/* The hook itself has failed: so has the task. */
+static bool hook_broke(struct task_run *t)
+{
+	const struct bread_err *e = &t->hook->op.err;
+
+	if (t->hook->op.code == BREAD_OK)
+		return false;
+	brd_fail_as(&t->err, t->hook->op.code, e->name[0] ? e->name : "TASK_ERROR", "task", "%s",
+		e->text);
+	end(t);
+	return true;
+}
+
+static struct bread_str value_of(struct task_run *t)
+{
+	return brd_arena_copy(&t->arena, t->hook->value);
+}
+
+static void on_after(struct bread_op *op)
+{
+	struct task_run *t = op->arg;
+
+	if (hook_broke(t))
+		return;
+	if (t->hook->answer == BREAD_HOOK_OUTPUT)
+		t->row.output = value_of(t);
+	end(t);
+}
+
+static void end_well(struct task_run *t)
+{
+	t->err = (struct bread_err){ 0 };
+	if (!ask(t, BREAD_HOOK_AFTER_RUN, on_after))
+		end(t);
+}
+
 static void begin(struct task_run *t);
+
+static void on_before(struct bread_op *op)
+{
+	struct task_run *t = op->arg;
+
+	if (hook_broke(t))
+		return;
+	if (t->hook->answer == BREAD_HOOK_OUTPUT) { /* no model is asked, and there is no record */
+		t->row.output = value_of(t);
+		end_well(t);
+		return;
+	}
+	if (t->hook->answer == BREAD_HOOK_INPUT)
+		t->row.input = value_of(t);
+	begin(t);
+}
+
+/* ---- after an attempt ---- */
 
 static void on_again(struct timer *timer)
 {
 	begin(brd_list_of(timer, struct task_run, again));
 }
 
+static void settle(struct task_run *t, enum bread_hook_answer answer)
+{
+	const struct retry_def *retry = &t->def.retry;
+	bool again = retry->attempts ? t->attempt < retry->attempts
+				     : answer == BREAD_HOOK_RETRY && t->attempt == 1;
+
+	if (!again || t->leaving || answer == BREAD_HOOK_FAIL)
+		end(t);
+	else
+		brd_timer_start(&t->again, t->loop,
+			retry->attempts ? brd_retry_ms(retry, t->attempt) : 0, on_again);
+}
+
+static void replace_error(struct task_run *t)
+{
+	const struct hook_run *h = t->hook;
+	struct bread_err was = t->err;
+
+	brd_fail_as(&t->err, was.code, h->error_code_out ? h->error_code_out : was.name, "task",
+		"%s", h->error_text_out ? h->error_text_out : was.text);
+}
+
+static void on_error_asked(struct bread_op *op)
+{
+	struct task_run *t = op->arg;
+	struct hook_run *h = t->hook;
+
+	if (hook_broke(t))
+		return;
+	if (h->answer == BREAD_HOOK_OUTPUT) {
+		t->row.output = value_of(t);
+		end_well(t);
+		return;
+	}
+	if (h->answer == BREAD_HOOK_FAIL)
+		replace_error(t);
+	settle(t, h->answer);
+}
+
 static void on_recorded(struct bread_op *op)
 {
 	struct task_run *t = op->arg;
 
-	if (op->code != BREAD_OK) {
+	if (op->code != BREAD_OK)
 		end_badly(t, op);
-	} else if (t->err.code == BREAD_OK || t->leaving || t->attempt >= t->def.retry.attempts) {
-		end(t);
-	} else {
-		brd_timer_start(
-			&t->again, t->loop, brd_retry_ms(&t->def.retry, t->attempt), on_again);
-	}
+	else if (t->err.code == BREAD_OK)
+		end_well(t);
+	else if (!ask(t, BREAD_HOOK_ON_ERROR, on_error_asked))
+		settle(t, BREAD_HOOK_NOTHING);
 }
 
 static void on_answer(struct bread_op *op)
@@ -226,6 +345,8 @@ static void on_leave(struct post *p)
 	} else if (brd_timer_active(&t->again)) {
 		brd_timer_stop(&t->again);
 		end(t);
+	} else if (t->hook && bread_op_running(&t->hook->op)) {
+		bread_op_cancel(&t->hook->op);
 	} else if (bread_op_running(&t->call.op)) {
 		bread_op_cancel(&t->call.op);
 	}
@@ -336,6 +457,7 @@ int bread_task_run(struct bread *b, struct bread_str name, struct bread_str inpu
 	pthread_mutex_lock(&b->lock);
 	brd_list_push(&b->task_runs, &t->link);
 	pthread_mutex_unlock(&b->lock);
-	begin(t);
+	if (!ask(t, BREAD_HOOK_BEFORE_RUN, on_before))
+		begin(t);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "bread/hook.h"
 #include "instance/internal.h"
 #include "test.h"
 
@@ -113,12 +114,95 @@ static void going_down_ends_a_call(void **state)
 	assert_int_equal(t.times, 1);
 }
 
+/* ---- hooks ---- */
+
+static void call(struct bread *b, const char *input, struct told *t)
+{
+	struct bread_err err;
+
+	memset(t, 0, sizeof(*t));
+	assert_int_equal(bread_task_run(b, BRD_STR("count"), brd_str(input), on_end, t, &err), 0);
+	while (!t->times)
+		bread_turn(b, 100);
+}
+
+static void before(struct bread_hook_call *call, const struct bread_hook_info *info, void *arg)
+{
+	if (strstr(info->input.p, "cached"))
+		bread_hook_output(call, BRD_STR("{\"cached\":true}"));
+	else
+		bread_hook_input(call, BRD_STR("{\"t\":2}"));
+}
+
+static void after(struct bread_hook_call *call, const struct bread_hook_info *info, void *arg)
+{
+	bread_hook_output(call, BRD_STR("{\"seen\":true}"));
+}
+
+static void recover(struct bread_hook_call *call, const struct bread_hook_info *info, void *arg)
+{
+	if (strstr(arg, "recover"))
+		bread_hook_output(call, BRD_STR("{\"saved\":true}"));
+	else
+		bread_hook_fail(call, "NICER", "said better");
+}
+
+static void hook(struct bread *b, enum bread_hook_point point, bread_hook_fn *fn, void *arg)
+{
+	struct bread_err err;
+
+	assert_int_equal(bread_hook(b, NULL, BREAD_HOOK_TASK, point, fn, arg, &err), 0);
+}
+
+static void hooks_see_what_goes_in_and_out(void **state)
+{
+	struct bread *b = started();
+	struct told t;
+
+	hook(b, BREAD_HOOK_BEFORE_RUN, before, NULL);
+	call(b, "{\"t\":1}", &t);
+	assert_string_equal(t.output, "{\"n\":1}");
+	call(b, "{\"t\":\"cached\"}", &t);
+	assert_string_equal(t.output, "{\"cached\":true}");
+	assert_string_equal(t.id, "");
+	hook(b, BREAD_HOOK_AFTER_RUN, after, NULL);
+	call(b, "{\"t\":\"cached\"}", &t);
+	assert_string_equal(t.output, "{\"seen\":true}");
+	bread_free(b);
+}
+
+static void fails_as(const char *what, const char *output, const char *code)
+{
+	struct bread *b = started();
+	struct told t;
+	struct bread_err err;
+
+	assert_int_equal(bread_task(b, "count",
+				 BRD_STR("{\"model\":{\"provider\":\"none\",\"model\":\"m\"},"
+					 "\"instructions\":\"x\",\"outputSchema\":{}}"),
+				 NULL, &err),
+		0);
+	hook(b, BREAD_HOOK_ON_ERROR, recover, (void *)what);
+	call(b, "{}", &t);
+	assert_string_equal(t.output, output);
+	assert_string_equal(t.code, code);
+	bread_free(b);
+}
+
+static void hooks_have_a_word_about_failures(void **state)
+{
+	fails_as("recover", "{\"saved\":true}", "");
+	fails_as("fail", "", "NICER");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_gives_its_output_and_is_on_record),
 		cmocka_unit_test(refusals_come_at_once),
 		cmocka_unit_test(going_down_ends_a_call),
+		cmocka_unit_test(hooks_see_what_goes_in_and_out),
+		cmocka_unit_test(hooks_have_a_word_about_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
