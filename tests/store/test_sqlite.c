@@ -335,13 +335,13 @@ static void migration_that_is_cut_off_begins_again(void **state)
 
 	run_sql(w->path, version_1);
 	/* no index can be made over this: its name is taken by a table */
-	run_sql(w->path, "CREATE TABLE bread_runs_awake (x)");
+	run_sql(w->path, "CREATE TABLE bread_runs_woken (x)");
 	assert_int_not_equal(open_with(w, w->path, "{}"), BREAD_OK);
 	assert_int_equal(ask_sql(w->path, "SELECT count(*) FROM pragma_table_info('bread_runs') "
 					  "WHERE name = 'wake'"),
 		0);
 	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta WHERE key = 'schema'"), 1);
-	run_sql(w->path, "DROP TABLE bread_runs_awake");
+	run_sql(w->path, "DROP TABLE bread_runs_woken");
 	opened(w);
 	closed(w);
 	assert_int_equal(ask_sql(w->path, "SELECT value FROM bread_meta WHERE key = 'schema'"), 2);

@@ -44,11 +44,10 @@ void brd_sq_bind_null(sqlite3_stmt *s, int at, struct bread_str text); /* NULL w
 struct bread_str brd_sq_column(sqlite3_stmt *s, int at);               /* until the next step */
 
 /* schema.c: the tables. */
-/* A run that somebody has to look at: a root that goes on, or was answered or cancelled while
- * it slept. The condition of an index, and of its question, word for word. */
-#define SQ_AWAKE \
-	"parent_id IS NULL" \
-	" AND (status < 2 OR (status = 2 AND (wake > 0 OR cancel_requested > 0)))"
+/* Conditions of indexes, and of those who use them, word for word: runs that have not ended;
+ * suspended roots that were answered or cancelled while they slept. */
+#define SQ_LIVE "status < 3"
+#define SQ_WOKEN "parent_id IS NULL AND status = 2 AND (wake > 0 OR cancel_requested > 0)"
 int brd_sq_migrate(struct sq_conn *c, struct bread_err *err);
 
 /* records.c: one tx, inside a transaction of the database. Its other files share records.h. */

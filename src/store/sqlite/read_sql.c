@@ -87,8 +87,11 @@ const char *const brd_sq_read_sql[] = {
 	[R_DEFINITION] = "SELECT definition FROM bread_definitions WHERE hash = ?1",
 	[R_OWNERS] = "SELECT id, place, pid, pid_started, lease_until FROM bread_owners"
 		     " ORDER BY id LIMIT ?3",
-	[R_UNFINISHED] = "SELECT " RUN_COLUMNS " FROM bread_runs INDEXED BY bread_runs_awake"
-			 " WHERE " SQ_AWAKE " ORDER BY rowid LIMIT ?3",
+	[R_UNFINISHED] = "SELECT " RUN_COLUMNS " FROM bread_runs WHERE rowid IN"
+			 " (SELECT rowid FROM bread_runs INDEXED BY bread_runs_live"
+			 " WHERE " SQ_LIVE " AND status < 2 AND parent_id IS NULL UNION ALL"
+			 " SELECT rowid FROM bread_runs INDEXED BY bread_runs_woken"
+			 " WHERE " SQ_WOKEN ") ORDER BY rowid LIMIT ?3",
 	[R_TREE] = "SELECT " RUN_COLUMNS " FROM bread_runs WHERE rowid IN " TREE TREE_ORDER,
 	[R_TREE_OPEN] =
 		"SELECT " RUN_COLUMNS " FROM bread_runs WHERE rowid IN " TREE_OPEN TREE_ORDER,
@@ -124,8 +127,10 @@ const char *const brd_sq_read_sql[] = {
 	[R_DOCUMENT] = "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE id = ?1 AND agent_id = ?4",
 	[R_IDEMPOTENCY] = "SELECT key, hash, run_id, after, created_at FROM bread_idempotency"
 			  " WHERE key = ?1",
-	/* status < 3 is the index's own condition, without which SQLite does not use it */
-	[R_ACTIVE] = "SELECT " RUN_COLUMNS " FROM bread_runs INDEXED BY bread_runs_open"
-		     " WHERE session_id = ?1 AND status < 3 ORDER BY rowid LIMIT ?3",
+	/* the index's own condition, without which SQLite does not use it, and the three that it
+	 * can look for */
+	[R_ACTIVE] = "SELECT " RUN_COLUMNS " FROM bread_runs INDEXED BY bread_runs_live"
+		     " WHERE " SQ_LIVE " AND status IN (0, 1, 2) AND session_id = ?1"
+		     " ORDER BY rowid LIMIT ?3",
 };
 const size_t brd_sq_read_sql_count = R_COUNT;

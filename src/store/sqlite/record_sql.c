@@ -21,12 +21,12 @@ const char *const brd_sq_record_sql[] = {
 		  " cancel_requested, kind, composed, steps, wake) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
 		  " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,"
 		  " ?23, ?24, ?25, ?26)",
-	[W_BUSY] = "SELECT id FROM bread_runs INDEXED BY bread_runs_open"
-		   " WHERE session_id = ?1 AND status < 3 AND parent_id IS NULL LIMIT 1",
-	[W_TURN] = "SELECT o.id FROM bread_runs r JOIN bread_runs o INDEXED BY bread_runs_open"
-		   " ON o.session_id = r.session_id WHERE r.id = ?1 AND r.status = 0"
-		   " AND r.parent_id IS NULL"
-		   " AND o.status < 3 AND o.parent_id IS NULL AND o.id <> r.id"
+	[W_BUSY] = "SELECT id FROM bread_runs INDEXED BY bread_runs_live WHERE " SQ_LIVE
+		   " AND status IN (0, 1, 2) AND session_id = ?1 AND parent_id IS NULL LIMIT 1",
+	[W_TURN] = "SELECT o.id FROM bread_runs r JOIN bread_runs o INDEXED BY bread_runs_live"
+		   " ON o.status IN (0, 1, 2) AND o.session_id = r.session_id"
+		   " WHERE r.id = ?1 AND r.status = 0 AND r.parent_id IS NULL"
+		   " AND o." SQ_LIVE " AND o.parent_id IS NULL AND o.id <> r.id"
 		   " AND (o.status > 0 OR o.rowid < r.rowid) LIMIT 1",
 	[W_RUN_STATUS] = "UPDATE bread_runs SET status = ?2, output = coalesce(?3, output),"
 			 " files = coalesce(?4, files), error = coalesce(?5, error),"
