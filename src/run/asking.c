@@ -2,7 +2,9 @@
 /* Hooks, asked by nodes. A node that asks is busy until the chain has answered; then it is woken,
  * and finds the answer in node.hook. */
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/life.h"
+#include "run/tree.h"
 
 static void on_asked(struct bread_op *op)
 {

@@ -6,7 +6,10 @@
  * aside before it had its answer is answered late: by a message of its own. */
 #include "base/clock.h"
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/call.h"
+#include "run/choke.h"
+#include "run/history.h"
 
 void brd_tool_init(struct tool_node *t, const struct model_node *m, size_t at)
 {

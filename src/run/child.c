@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/child.h"
+#include "run/life.h"
+#include "run/tree.h"
 
 /* ["a","0"] and "1","b" become ["a","0","1","b"]. */
 static struct bread_str path_below(struct run *r, struct bread_str parent, struct bread_str more)

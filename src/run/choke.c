@@ -17,7 +17,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/tx.h"
 
 struct outgoing {
 	struct list link;

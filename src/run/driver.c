@@ -12,7 +12,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/life.h"
+#include "run/node.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 #define CHILDREN_FEW 16 /* that many are found faster one by one */
 

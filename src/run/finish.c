@@ -4,7 +4,11 @@
  * emitted after it. */
 #include <stdio.h>
 #include "base/clock.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/history.h"
+#include "run/life.h"
+#include "run/links.h"
+#include "run/tx.h"
 
 struct run_error brd_run_error(struct run *r, const char *code, struct bread_str message)
 {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/call.h"
+#include "run/tree.h"
 
 #define READS_MAX 7
 #define AGAIN_MS 50 /* twice as long each time */

@@ -11,7 +11,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/call.h"
+#include "run/history.h"
+#include "run/life.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 static const char no_result[] =
 	"RUN_CANCELLED: the run was cancelled before this call had a result";

@@ -7,7 +7,9 @@
  * message, so that it is done once. A result that stands further back is brought to its call, for
  * the model alone. */
 #include "base/clock.h"
-#include "run/internal.h"
+#include "model/model.h"
+#include "run/history.h"
+#include "run/tx.h"
 
 static const char no_result[] = "RUN_INTERRUPTED: this call never had a result";
 

@@ -5,7 +5,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "run/core_tool.h"
-#include "run/internal.h"
+#include "run/node_model.h"
+#include "run/tree.h"
 
 struct knowing {
 	struct bread_read read;

@@ -4,6 +4,7 @@
  *
  * We do not read them: our own journal knows better. So what the original has no words for is left
  * out, as items of a map that run side by side. */
+#include "run/links.h"
 #include "run/step.h"
 
 static void put_remaining(struct jsonw *w, const struct step_node *s)

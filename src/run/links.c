@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "run/call.h"
+#include "run/links.h"
 #include "run/step.h"
+#include "run/tx.h"
 
 enum {
 	LINKS_MAX = 32, /* questions of a tree; with more of them nothing is written */

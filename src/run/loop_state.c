@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/node.h"
+#include "run/tx.h"
 
 static void make_pipeline(struct loop_state *l, char **agents)
 {

@@ -18,6 +18,7 @@ struct loop_state {
 void brd_loop_state_open(struct run *r, char **agents, size_t count, struct bread_str json);
 /* loop:end, and its record. result: JSON, or empty. */
 void brd_loop_state_close(struct run *r, const char *status, struct bread_str result);
+void brd_loop_close(struct run *r, const char *status); /* one that is open when its run ends */
 void brd_loop_state_record(struct run *r, const char *status);
 void brd_loop_state_journal(struct run *r);
 void brd_loop_state_load(struct run *r, struct bread_str data); /* the journal's line */

@@ -6,7 +6,9 @@
  * grew in, as it may be long; what is open when an attempt breaks is kept until the
  * run decides what to do with it. */
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/life.h"
+#include "run/node_model.h"
 
 struct model_part *brd_model_part_new(
 	struct model_node *m, unsigned index, enum bread_part_kind kind)

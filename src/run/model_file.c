@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include "base/base64.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/life.h"
+#include "run/node_model.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 struct held_event {
 	struct list link;

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/internal.h"
 #include "script/format.h"
+#include "run/asking.h"
+#include "run/call.h"
+#include "run/history.h"
+#include "run/life.h"
+#include "run/links.h"
+#include "run/loop_state.h"
+#include "run/tree.h"
 
 struct agent_node {
 	struct node node;
@@ -393,8 +399,7 @@ static enum flow agent_advance(struct node *n)
 			continue; /* it was decided before a crash */
 		if (r->cancelled)
 			return stopped(n);
-		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max ||
-			m->beyond)
+		if (!brd_model_calls(m) || a->turn + 1 >= r->def->steps_max || m->beyond)
 			return complete(a, m);
 	}
 }

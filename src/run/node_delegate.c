@@ -5,7 +5,8 @@
  * waits for a human parks the call, and with it the supervisor once nothing else of the turn is at
  * work; its answer then comes late, as a message of its own. */
 #include <stdio.h>
-#include "run/internal.h"
+#include "run/call.h"
+#include "run/tree.h"
 
 struct delegate_node {
 	struct tool_node tool;

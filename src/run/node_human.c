@@ -11,7 +11,10 @@
  * An approved tool is a node of its own below the question, with the journal of any tool. */
 #include <stdio.h>
 #include "base/clock.h"
-#include "run/internal.h"
+#include "run/call.h"
+#include "run/choke.h"
+#include "run/history.h"
+#include "run/tx.h"
 
 static const char denied[] = "{\"denied\":true,\"reason\":\"rejected by human\"}";
 

@@ -8,8 +8,12 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/call.h"
+#include "run/choke.h"
 #include "run/loop_state.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 struct loop_node {
 	struct tool_node tool;

@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/err.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/choke.h"
+#include "run/history.h"
+#include "run/life.h"
+#include "run/node_model.h"
+#include "run/tree.h"
 
 static void on_event(struct bread_model_call *call, const struct bread_event *ev)
 {

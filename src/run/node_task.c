@@ -4,8 +4,12 @@
  * that was begun. */
 #include <stdio.h>
 #include "base/clock.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/call.h"
+#include "run/choke.h"
 #include "run/task_call.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 struct task_node {
 	struct tool_node tool;

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "run/call.h"
+#include "run/choke.h"
 #include "run/core_tool.h"
-#include "run/internal.h"
+#include "run/tree.h"
 
 static void on_partial(struct bread_tool_call *call, struct bread_str json)
 {

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/history.h"
+#include "run/life.h"
+#include "run/tree.h"
 
 #define LOOK_FIRST_MS 10
 #define LOOK_MAX_MS 250

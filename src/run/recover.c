@@ -10,8 +10,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/call.h"
+#include "run/life.h"
 #include "run/loop_state.h"
+#include "run/tree.h"
 
 struct taking {
 	struct run_env *env;

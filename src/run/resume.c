@@ -17,7 +17,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/life.h"
+#include "run/node.h"
 
 #define LOOK_AGAIN_MS 5
 #define LOOKS_MAX 400       /* 2 s */

@@ -35,11 +35,13 @@
 struct run;
 struct tree;
 struct node;
+struct journal;
 struct format_call;
 struct hook_table;
 
-/* What runs need of the instance they belong to. It outlives them. */
 struct waking;
+
+/* What runs need of the instance they belong to. It outlives them. */
 struct run_env {
 	struct bread_store *store;
 	struct hub *hub;
@@ -106,44 +108,6 @@ struct run_error {
 	struct bread_str code, message, context; /* context: JSON, or empty */
 };
 
-enum node_end { END_NONE, END_OK, END_FAILED, END_CANCELED };
-
-/* What advance gives: nothing to do until a wake; call me once more. */
-enum flow { FLOW_WAIT, FLOW_AGAIN };
-
-struct node_ops {
-	const char *kind; /* "agent", "model", "tool": the word in the journal */
-	size_t size;      /* of the node's struct, whose first member is struct node */
-	enum flow (*advance)(struct node *n);
-	/* What the last transaction of a turn made true may now be acted on. Optional. */
-	void (*launch)(struct node *n);
-	/* Bring the end about soon. Optional: inner nodes wait for their children. */
-	void (*cancel)(struct node *n);
-	/* Takes its data back from the journal. state: 1 started, 2 ended, 3 answered. Optional. */
-	void (*load)(struct node *n, int state, struct jval data);
-	void (*fini)(struct node *n); /* optional */
-};
-
-struct node {
-	struct list siblings; /* in the parent's children */
-	struct list children; /* in order of creation */
-	struct map *by_name;  /* of the children, once they are many; NULL: look through the list */
-	unsigned own;         /* children that are of the same run */
-	struct list ready;    /* in the tree's queue */
-	struct list launch;   /* in a transaction's launches */
-	struct list stall;    /* in the tree's list of those that wait for the store */
-	const struct node_ops *ops;
-	struct run *run;
-	struct node *parent; /* of a child run's root: the node that started it */
-	char *name; /* its key in the run's journal: "model.2", "tool.2.0", "0.parallel.1" */
-	enum node_end end;
-	bool begun;             /* its start is in the journal, or need not be */
-	bool busy;              /* an operation of it is running */
-	struct hook_run *hook;  /* that it asks, or whose answer it is to take; NULL: none */
-	bool parked;            /* it waits for humans, and for nothing else */
-	struct run_error error; /* of a failed one */
-};
-
 enum run_phase { RUN_STARTING, RUN_GOING, RUN_ENDING, RUN_ENDED };
 
 struct run_tx;
@@ -152,17 +116,6 @@ struct run_tx;
 struct ending {
 	struct list link;
 	void (*tell)(struct ending *e, const struct bread_outcome *o);
-};
-
-/* What is in the store of a run's nodes, in the order of first writing; a node that is made takes
- * its row. */
-struct journal_row {
-	struct list link;
-	struct bread_node_row row;
-};
-struct journal {
-	struct list rows;
-	struct map by_name; /* -> journal_row */
 };
 
 /* One run of a tree. */

@@ -7,8 +7,13 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/asking.h"
+#include "run/choke.h"
+#include "run/history.h"
+#include "run/life.h"
 #include "run/loop_state.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 struct starting { /* what is needed until the first transaction */
 	struct tree *tree;

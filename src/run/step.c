@@ -6,7 +6,9 @@
  * between depends on its kind: step_agent.c, step_parallel.c, step_map.c, step_branch.c,
  * step_decision.c. */
 #include "base/clock.h"
+#include "run/choke.h"
 #include "run/step.h"
+#include "run/tree.h"
 
 static const struct step_kind_ops *const kinds[] = {
 	[STEP_AGENT] = &brd_step_agent,

@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kinds of steps share (step*.c). */
+/* Pipelines: lists of steps (steps.c), and what the kinds of steps share (step*.c). */
 #pragma once
-#include "run/internal.h"
+#include "run/child.h"
+
+/* A value on its way through a pipeline, and the latest decision's label. */
+struct flow_value {
+	struct bread_str value; /* JSON; empty: no value */
+	struct bread_str label; /* p NULL: nobody has decided */
+};
+/* Steps one after the other. Also the root of a pipeline's run. */
+struct steps_node {
+	struct node node;
+	const struct step_list *list;
+	struct bread_str pid; /* what numbers the steps: "p", "p:0:branch" */
+	struct flow_value in, out;
+	size_t at;
+};
+struct steps_node *brd_steps_child(struct node *at, const struct step_list *list,
+	struct bread_str pid, const struct flow_value *in, const char *name);
+extern const struct node_ops brd_steps_node, brd_step_node, brd_item_node;
 
 struct step_node {
 	struct node node;

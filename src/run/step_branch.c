@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One of several arms, chosen by a text in the value or by the latest decision. The choice is in
  * the journal: it is made once. An empty arm lets the value pass. */
+#include "run/choke.h"
 #include "run/step.h"
 
 static enum flow no_label(struct step_node *s)

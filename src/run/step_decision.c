@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "decision/decision.h"
 #include "run/step.h"
+#include "run/tree.h"
 
 struct decision_work {
 	struct bread_decision_call call;

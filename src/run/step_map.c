@@ -4,6 +4,7 @@
  * output contributes nothing. After a failure no further item is begun. */
 #include <stdio.h>
 #include "run/step.h"
+#include "run/tree.h"
 
 /* ---- one item ---- */
 

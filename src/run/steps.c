@@ -4,6 +4,7 @@
  *
  * A list has no line in the journal: it is walked from its start, over steps that have ended, to
  * the first that has not. The value and the latest label go from step to step. */
+#include "run/life.h"
 #include "run/step.h"
 
 static struct step_node *step_at(struct steps_node *l)

@@ -3,7 +3,7 @@
  * with the same request. */
 #include <stdlib.h>
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/run.h"
 
 struct telling {
 	struct arena arena;

@@ -7,7 +7,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/life.h"
+#include "run/node.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 struct tree *brd_tree_new(struct run_env *env, struct loop *l)
 {

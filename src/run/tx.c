@@ -14,7 +14,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "run/internal.h"
+#include "run/choke.h"
+#include "run/node.h"
+#include "run/tree.h"
+#include "run/tx.h"
 
 #define TRIES_MAX 7
 #define AGAIN_MS 50 /* twice as long each time: over six seconds in all */
