@@ -20,8 +20,3 @@ void brd_schema_unref(struct schema *s)
 	brd_arena_fini(&s->arena);
 	free(s);
 }
-
-struct bread_str brd_schema_text(const struct schema *s)
-{
-	return s->text;
-}

@@ -23,7 +23,6 @@ int brd_schema_new_with(struct schema **ret, struct bread_str text, schema_looku
 	struct bread_err *err);
 struct schema *brd_schema_ref(struct schema *s);
 void brd_schema_unref(struct schema *s); /* NULL, too */
-struct bread_str brd_schema_text(const struct schema *s);
 
 /* What a failed check says: the first fault, for people. */
 struct schema_fault {

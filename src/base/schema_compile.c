@@ -319,8 +319,8 @@ int brd_schema_new_with(struct schema **ret, struct bread_str text, schema_looku
 		return brd_schema_too_large(&c, "too many bytes");
 	c.s = brd_alloc(sizeof(*c.s));
 	c.s->refs = 1;
-	c.s->text = brd_arena_copy(&c.s->arena, text);
-	top = brd_schema_document(&c, c.s->text, (struct bread_str){ "", 0 });
+	top = brd_schema_document(
+		&c, brd_arena_copy(&c.s->arena, text), (struct bread_str){ "", 0 });
 	r = top ? brd_schema_resolve_all(&c) : c.err->code;
 	if (!r) {
 		c.s->root = top->node;

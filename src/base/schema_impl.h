@@ -155,7 +155,6 @@ struct schema_map { /* maps that are freed with the schema */
 struct schema {
 	unsigned refs; /* atomic */
 	struct arena arena;
-	struct bread_str text;
 	struct schema_node *root;
 	struct schema_map *maps;
 	struct schema_regex *regexes;

@@ -25,7 +25,6 @@ struct cli_option {
 	char letter;       /* 'p': -p; 0: none */
 	const char *value; /* "PORT"; NULL: a switch */
 	const char *doc;
-	bool many; /* may be given more than once */
 };
 
 struct cli_args {
@@ -130,7 +129,7 @@ struct cli_run {
 
 	/* the outcome */
 	enum bread_run_status status;
-	struct bread_str session_id, output, error_code, error_message;
+	struct bread_str output, error_code, error_message;
 
 	struct arena arena; /* of the outcome */
 	bool ended, cancelling;

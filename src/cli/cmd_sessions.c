@@ -300,7 +300,7 @@ static int run_cleanup(struct cli_args *a)
 
 #define TAG_OPTION(does) \
 	{ \
-		.name = "tag", .value = "KEY=VALUE", .doc = does, .many = true \
+		.name = "tag", .value = "KEY=VALUE", .doc = does \
 	}
 
 static const struct cli_option list_options[] = {

@@ -57,7 +57,6 @@ static void on_end(const struct bread_outcome *o, void *arg)
 	struct cli_run *r = arg;
 
 	r->status = o->status;
-	r->session_id = brd_arena_copy(&r->arena, o->session_id);
 	r->output = brd_arena_copy(&r->arena, o->output);
 	r->error_code = brd_arena_copy(&r->arena, o->error_code);
 	r->error_message = brd_arena_copy(&r->arena, o->error_message);
@@ -154,7 +153,7 @@ static int wait_end(struct cli_run *r)
 static void forget(struct cli_run *r)
 {
 	brd_arena_fini(&r->arena);
-	r->session_id = r->output = r->error_code = r->error_message = (struct bread_str){ 0 };
+	r->output = r->error_code = r->error_message = (struct bread_str){ 0 };
 	r->status = BREAD_RUN_FAILED;
 	r->ended = r->cancelling = false;
 }

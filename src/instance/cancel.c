@@ -91,7 +91,7 @@ static void write_wish(struct cancelling *c)
 			.node = { .run_id = c->id,
 				.name = BRD_STR("cancel"),
 				.kind = BRD_STR("cancel"),
-				.state = 3,
+				.state = BREAD_NODE_ANSWERED,
 				.data = BRD_STR("{}") } };
 	bread_op_init(&c->tx.op, c->loop, on_wish, c);
 	brd_store_commit(c->b->store, &c->tx);

@@ -115,7 +115,6 @@ struct bread {
 	struct list plugins;
 	struct hook_table hooks; /* the lock is for those who add */
 
-	struct timer heartbeat;
 	struct owner *owner_state; /* see owner.c */
 	struct due *due;           /* see due.c; NULL: it is not started */
 };

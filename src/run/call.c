@@ -52,7 +52,7 @@ bool brd_tool_late(const struct tool_node *t)
 }
 
 /* {"callId","name","args"} when it starts; "json" or "text", and "failed" when it has ended. */
-void brd_tool_journal(struct tool_node *t, int state, const struct child *c)
+void brd_tool_journal(struct tool_node *t, enum bread_node_state state, const struct child *c)
 {
 	struct buf b;
 	struct jsonw w;
@@ -62,7 +62,7 @@ void brd_tool_journal(struct tool_node *t, int state, const struct child *c)
 	brd_jw_obj(&w);
 	brd_jw_kstr(&w, "callId", t->call_id);
 	brd_jw_kstr(&w, "name", t->name);
-	if (state == 2) {
+	if (state == BREAD_NODE_ENDED) {
 		brd_jw_kraw(&w, "json", t->result.json);
 		if (!t->result.json.n)
 			brd_jw_kstr(&w, "text", t->result.text);
@@ -92,13 +92,13 @@ void brd_tool_journal_task(struct tool_node *t, const char *task_run_id)
 	brd_jw_kraw(&w, "args", t->args);
 	brd_jw_kstr(&w, "taskRunId", brd_str(task_run_id));
 	brd_jw_end_obj(&w);
-	brd_node_journal(&t->node, 1, brd_buf_str(&b));
+	brd_node_journal(&t->node, BREAD_NODE_STARTED, brd_buf_str(&b));
 	brd_buf_fini(&b);
 }
 
 enum flow brd_tool_ended(struct tool_node *t)
 {
-	brd_tool_journal(t, 2, NULL);
+	brd_tool_journal(t, BREAD_NODE_ENDED, NULL);
 	return brd_node_end(&t->node, END_OK);
 }
 

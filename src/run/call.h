@@ -56,7 +56,7 @@ void brd_tool_announce(struct tool_node *t);
 void brd_tool_crumb(struct tool_node *t, struct crumb_draft *d, enum crumb_type type);
 void brd_tool_fail_crumb(struct tool_node *t, const struct run_error *e);
 bool brd_tool_late(const struct tool_node *t); /* its turn was put aside already */
-void brd_tool_journal(struct tool_node *t, int state, const struct child *c);
+void brd_tool_journal(struct tool_node *t, enum bread_node_state state, const struct child *c);
 void brd_tool_journal_task(struct tool_node *t, const char *task_run_id); /* it begins */
 
 /* Ends of a call, each with its crumb: it has its result (JSON, or empty); an attempt has failed,

@@ -173,9 +173,8 @@ struct tool_def *brd_agent_def_tool(const struct agent_def *d, struct bread_str 
 /* Two tools of one leaf name: that name; NULL: all differ. */
 const char *brd_agent_def_collision(const struct agent_def *d);
 
-/* Checks a file's contents, with places in the messages: agent.yaml, tools/NAME.yaml. */
+/* Checks the contents of an agent.yaml, with places in the messages. */
 int brd_agent_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
-int brd_tool_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
 /* For the reference page. */
 extern const struct conf_field brd_agent_fields[], brd_tool_fields[];
 extern const size_t brd_agent_field_count, brd_tool_field_count;

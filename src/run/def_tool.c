@@ -125,16 +125,6 @@ const struct conf_field brd_tool_fields[] = {
 };
 const size_t brd_tool_field_count = CONF_COUNT(brd_tool_fields);
 
-int brd_tool_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err)
-{
-	struct arena a = { 0 };
-	struct tool_conf c = { 0 };
-	int r = brd_conf_read(brd_tool_fields, brd_tool_field_count, v, &c, doc, "", &a, err);
-
-	brd_arena_fini(&a);
-	return r;
-}
-
 struct tool_def *brd_def_tool_slot(struct agent_def *d)
 {
 	if (d->tool_count == d->tool_room) {

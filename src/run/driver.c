@@ -238,7 +238,7 @@ void brd_node_unpark(struct node *n)
 	}
 }
 
-void brd_node_journal(struct node *n, int state, struct bread_str data)
+void brd_node_journal(struct node *n, enum bread_node_state state, struct bread_str data)
 {
 	struct run *r = n->run;
 	struct bread_rec *rec = brd_tx_add(r, BREAD_REC_NODE);

@@ -28,7 +28,7 @@ static void journal_budget(struct tree *t)
 		.run_id = root->base.run_id,
 		.name = BRD_STR("budget"),
 		.kind = BRD_STR("budget"),
-		.state = 2,
+		.state = BREAD_NODE_ENDED,
 		.data = brd_tx_copy(root, brd_str(data)),
 	};
 }

@@ -446,7 +446,7 @@ void brd_history_journal(struct run *r)
 		.run_id = r->base.run_id,
 		.name = BRD_STR("history"),
 		.kind = BRD_STR("history"),
-		.state = 2,
+		.state = BREAD_NODE_ENDED,
 		.data = brd_tx_copy(r, brd_str(data)),
 	};
 }

@@ -134,7 +134,7 @@ void brd_loop_state_journal(struct run *r)
 		.run_id = r->base.run_id,
 		.name = BRD_STR("loop"),
 		.kind = BRD_STR("loop.state"),
-		.state = 2,
+		.state = BREAD_NODE_ENDED,
 		.data = brd_tx_copy(r, brd_buf_str(&b)),
 	};
 	brd_buf_fini(&b);

@@ -19,8 +19,8 @@ struct node_ops {
 	void (*launch)(struct node *n);
 	/* Bring the end about soon. Optional: inner nodes wait for their children. */
 	void (*cancel)(struct node *n);
-	/* Takes its data back from the journal. state: 1 started, 2 ended, 3 answered. Optional. */
-	void (*load)(struct node *n, int state, struct jval data);
+	/* Takes its data back from the journal. Optional. */
+	void (*load)(struct node *n, enum bread_node_state state, struct jval data);
 	void (*fini)(struct node *n); /* optional */
 };
 
@@ -75,8 +75,8 @@ enum flow brd_node_fail(struct node *n, const struct run_error *e); /* copies e 
 enum flow brd_node_park(struct node *n);
 /* One of the humans has answered: it and those above it go on. */
 void brd_node_unpark(struct node *n);
-/* A line of the journal, in this turn's transaction. state: 1 started, 2 ended. */
-void brd_node_journal(struct node *n, int state, struct bread_str data);
+/* A line of the journal, in this turn's transaction. */
+void brd_node_journal(struct node *n, enum bread_node_state state, struct bread_str data);
 /* Calls ops->launch once this turn's transaction is committed: the start of what
  * has effects is written before it happens. */
 void brd_node_launch(struct node *n);

@@ -148,7 +148,7 @@ static enum flow start(struct delegate_node *n, struct bread_str agent_id, struc
 	spec.path = brd_arena_printf(&t->arena, "\"%s\",\"%.*s\"", t->node.name, BRD_ARG(agent_id));
 	n->child.run = brd_run_child(&t->node, &spec);
 	snprintf(n->child.id, sizeof(n->child.id), "%s", n->child.run->id);
-	brd_tool_journal(t, 1, &n->child);
+	brd_tool_journal(t, BREAD_NODE_STARTED, &n->child);
 	brd_agent_def_unref(def);
 	return FLOW_WAIT;
 }
@@ -206,13 +206,13 @@ static enum flow delegate_advance(struct node *node)
 	return take_end(n, false);
 }
 
-static void delegate_load(struct node *node, int state, struct jval data)
+static void delegate_load(struct node *node, enum bread_node_state state, struct jval data)
 {
 	struct delegate_node *n = (struct delegate_node *)node;
 	struct jval args = brd_json_get(data, "args");
 
 	brd_tool_node.load(node, state, data);
-	if (state == 2)
+	if (state == BREAD_NODE_ENDED)
 		return;
 	node->begun = true;
 	n->tool.interrupted = false;

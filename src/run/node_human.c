@@ -39,7 +39,7 @@ static void journal_question(struct human_node *h)
 	brd_jw_kstr(&w, "checkpointId", brd_str(h->checkpoint_id));
 	brd_jw_kstr(&w, "kind", kind_of(h));
 	brd_jw_end_obj(&w);
-	brd_node_journal(&t->node, 1, brd_buf_str(&b));
+	brd_node_journal(&t->node, BREAD_NODE_STARTED, brd_buf_str(&b));
 	brd_buf_fini(&b);
 }
 
@@ -202,21 +202,21 @@ static struct bread_str text_of(struct human_node *h, struct jval data, const ch
 	return brd_json_str(brd_json_get(data, key), &h->tool.arena);
 }
 
-static void human_load(struct node *n, int state, struct jval data)
+static void human_load(struct node *n, enum bread_node_state state, struct jval data)
 {
 	struct human_node *h = (struct human_node *)n;
 
 	if (n->end != END_NONE || h->answered)
 		return;
-	brd_tool_node.load(n, state == 3 ? 1 : state, data);
-	if (state == 2)
+	brd_tool_node.load(n, state == BREAD_NODE_ANSWERED ? BREAD_NODE_STARTED : state, data);
+	if (state == BREAD_NODE_ENDED)
 		return;
 	h->tool.interrupted = false;
 	n->begun = true;
 	h->approval = brd_json_is(brd_json_get(data, "kind"), "approval");
 	snprintf(h->checkpoint_id, sizeof(h->checkpoint_id), "%.*s",
 		BRD_ARG(text_of(h, data, "checkpointId")));
-	if (state != 3)
+	if (state != BREAD_NODE_ANSWERED)
 		return;
 	h->answered = true;
 	brd_node_unpark(n);

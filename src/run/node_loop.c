@@ -20,7 +20,6 @@ struct loop_node {
 	struct child child;
 	struct bread_str input;  /* of the round */
 	struct bread_str result; /* of a loop that is closed, while hooks are told */
-	int64_t round_began;
 };
 
 static struct loop_state *state_of(struct loop_node *n)
@@ -93,7 +92,7 @@ static void start_run(struct loop_node *n)
 		&t->arena, "\"%s\",\"%lld\"", t->node.name, (long long)l->rounds + 1);
 	n->child.run = brd_run_child(&t->node, &spec);
 	snprintf(n->child.id, sizeof(n->child.id), "%s", n->child.run->id);
-	brd_tool_journal(t, 1, &n->child);
+	brd_tool_journal(t, BREAD_NODE_STARTED, &n->child);
 }
 
 static enum flow start_round(struct loop_node *n, struct bread_str input)
@@ -102,7 +101,7 @@ static enum flow start_round(struct loop_node *n, struct bread_str input)
 	struct hook_run *h;
 
 	n->input = input;
-	n->round_began = l->round_began = brd_clock_wall();
+	l->round_began = brd_clock_wall();
 	l->input = brd_arena_copy(&l->arena, input);
 	l->running = true;
 	brd_loop_state_journal(n->tool.node.run);
@@ -306,7 +305,7 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 	h = ask(n, BREAD_HOOK_LOOP_INIT);
 	if (!h)
 		return start_round(n, n->input);
-	brd_tool_journal(t, 1, NULL);
+	brd_tool_journal(t, BREAD_NODE_STARTED, NULL);
 	brd_hooks_start(h);
 	return FLOW_WAIT;
 }
@@ -519,12 +518,12 @@ static void loop_cancel(struct node *node)
 	brd_timer_stop(&((struct tool_node *)node)->backoff);
 }
 
-static void loop_load(struct node *node, int state, struct jval data)
+static void loop_load(struct node *node, enum bread_node_state state, struct jval data)
 {
 	struct loop_node *n = (struct loop_node *)node;
 
 	brd_tool_node.load(node, state, data);
-	if (state == 2)
+	if (state == BREAD_NODE_ENDED)
 		return;
 	node->begun = true;
 	n->tool.interrupted = false;

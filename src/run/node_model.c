@@ -204,7 +204,7 @@ static void journal_end(struct model_node *m)
 	brd_buf_addz(&b, ",\"files\":[");
 	brd_buf_add(&b, brd_buf_str(&r->files_json));
 	brd_buf_addz(&b, "]}");
-	brd_node_journal(&m->node, 2, brd_buf_str(&b));
+	brd_node_journal(&m->node, BREAD_NODE_ENDED, brd_buf_str(&b));
 	brd_buf_fini(&b);
 }
 
@@ -381,7 +381,7 @@ static int64_t usage_at(struct jval data, size_t i)
 	return brd_json_int_or(brd_json_at(brd_json_get(data, "usage"), i), 0);
 }
 
-static void model_load(struct node *n, int state, struct jval data)
+static void model_load(struct node *n, enum bread_node_state state, struct jval data)
 {
 	struct model_node *m = (struct model_node *)n;
 	struct run *r = n->run;
@@ -389,8 +389,8 @@ static void model_load(struct node *n, int state, struct jval data)
 	size_t calls = 0;
 
 	sscanf(n->name, "model.%u", &m->turn);
-	if (state != 2 || brd_message_from_stored(&msg, BRD_STR("assistant"),
-				  brd_json_get(data, "parts"), &m->arena, NULL))
+	if (state != BREAD_NODE_ENDED || brd_message_from_stored(&msg, BRD_STR("assistant"),
+						 brd_json_get(data, "parts"), &m->arena, NULL))
 		return;
 	m->parts = brd_arena_array(&m->arena, msg.count + 1, sizeof(*m->parts));
 	m->room = m->count = (unsigned)msg.count;

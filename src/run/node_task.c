@@ -385,14 +385,14 @@ static void task_cancel(struct node *node)
 		bread_op_cancel(&n->call.op);
 }
 
-static void task_load(struct node *node, int state, struct jval data)
+static void task_load(struct node *node, enum bread_node_state state, struct jval data)
 {
 	struct task_node *n = (struct task_node *)node;
 
 	brd_tool_node.load(node, state, data);
 	snprintf(n->id, sizeof(n->id), "%.*s",
 		BRD_ARG(brd_json_str(brd_json_get(data, "taskRunId"), &n->tool.arena)));
-	n->open = state == 1 && n->id[0];
+	n->open = state == BREAD_NODE_STARTED && n->id[0];
 }
 
 static void task_fini(struct node *node)

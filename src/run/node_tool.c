@@ -122,7 +122,7 @@ static enum flow tool_advance(struct node *n)
 	if (!t->interrupted) {
 		if (!brd_tool_may_begin(t))
 			return FLOW_WAIT;
-		brd_tool_journal(t, 1, NULL);
+		brd_tool_journal(t, BREAD_NODE_STARTED, NULL);
 	}
 	n->begun = true;
 	brd_node_launch(n);
@@ -138,7 +138,7 @@ static void tool_cancel(struct node *n)
 		bread_op_cancel(&t->call.op);
 }
 
-static void tool_load(struct node *n, int state, struct jval data)
+static void tool_load(struct node *n, enum bread_node_state state, struct jval data)
 {
 	struct tool_node *t = (struct tool_node *)n;
 
@@ -147,7 +147,7 @@ static void tool_load(struct node *n, int state, struct jval data)
 		brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "callId"), &t->arena));
 	t->name = brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "name"), &t->arena));
 	t->tool = brd_agent_def_tool(n->run->def, t->name);
-	if (state == 1) {
+	if (state == BREAD_NODE_STARTED) {
 		t->args = brd_arena_copy(&t->arena, brd_json_raw(brd_json_get(data, "args")));
 		t->interrupted = true;
 		return;

@@ -245,7 +245,7 @@ static void claim(struct resuming *s)
 	add(s, BREAD_REC_NODE)->node = (struct bread_node_row){ .run_id = s->row->run_id,
 		.name = s->row->node,
 		.kind = BRD_STR("human"),
-		.state = 3,
+		.state = BREAD_NODE_ANSWERED,
 		.data = answered(s) };
 	add(s, BREAD_REC_IDEMPOTENCY)->idempotency =
 		(struct bread_idempotency_row){ .key = mark_of(s),

@@ -231,7 +231,7 @@ static void journal_opened(struct run *r)
 		.run_id = r->base.run_id,
 		.name = BRD_STR("opened"),
 		.kind = BRD_STR("opened"),
-		.state = 2,
+		.state = BREAD_NODE_ENDED,
 		.data = BRD_STR("{}"),
 	};
 }

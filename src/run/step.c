@@ -50,7 +50,7 @@ void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type 
 
 /* ---- the journal ---- */
 
-void brd_step_journal(struct step_node *s, int state)
+void brd_step_journal(struct step_node *s, enum bread_node_state state)
 {
 	struct buf b;
 	struct jsonw w;
@@ -58,7 +58,7 @@ void brd_step_journal(struct step_node *s, int state)
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	w = brd_jsonw(&b);
 	brd_jw_obj(&w);
-	if (state == 2) {
+	if (state == BREAD_NODE_ENDED) {
 		brd_jw_kraw(&w, "output", s->out.value);
 		if (s->out.label.p)
 			brd_jw_kstr(&w, "label", s->out.label);
@@ -92,7 +92,7 @@ enum flow brd_step_journal_failure(struct node *n)
 	brd_jw_kraw(&w, "context", n->error.context);
 	brd_jw_end_obj(&w);
 	brd_jw_end_obj(&w);
-	brd_node_journal(n, 2, brd_buf_str(&b));
+	brd_node_journal(n, BREAD_NODE_ENDED, brd_buf_str(&b));
 	brd_buf_fini(&b);
 	return FLOW_WAIT;
 }
@@ -111,7 +111,7 @@ void brd_step_load_end(struct node *n, struct jval data)
 		brd_json_raw(brd_json_get(e, "context")) };
 }
 
-static void step_load(struct node *n, int state, struct jval data)
+static void step_load(struct node *n, enum bread_node_state state, struct jval data)
 {
 	struct step_node *s = (struct step_node *)n;
 	struct arena *a = &n->run->arena;
@@ -121,7 +121,7 @@ static void step_load(struct node *n, int state, struct jval data)
 		s->out.label = brd_json_str(brd_json_get(data, "label"), a);
 	n->begun = true;
 	s->taken = brd_json_int_or(brd_json_get(data, "case"), -1);
-	if (state == 2)
+	if (state == BREAD_NODE_ENDED)
 		brd_step_load_end(n, data);
 	else if (brd_json_type(brd_json_get(data, "runId")) == JSON_STRING)
 		brd_child_found(n, &s->child, data, SHOW_ALL);
@@ -149,7 +149,7 @@ enum flow brd_step_end(
 	brd_step_crumb(s, &d, CRUMB_STEP_END);
 	brd_jw_kraw(&d.w, "output", shown);
 	brd_choke_emit(r, &d);
-	brd_step_journal(s, 2);
+	brd_step_journal(s, BREAD_NODE_ENDED);
 	return brd_node_end(&s->node, END_OK);
 }
 
@@ -170,7 +170,7 @@ static enum flow begin(struct step_node *s)
 	brd_choke_emit(s->node.run, &d);
 	flow = kinds[s->def->kind]->begin(s);
 	if (s->node.end == END_NONE)
-		brd_step_journal(s, 1);
+		brd_step_journal(s, BREAD_NODE_STARTED);
 	return flow;
 }
 

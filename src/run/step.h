@@ -12,8 +12,8 @@ struct flow_value {
 struct steps_node {
 	struct node node;
 	const struct step_list *list;
-	struct bread_str pid; /* what numbers the steps: "p", "p:0:branch" */
-	struct flow_value in, out;
+	struct bread_str pid;  /* what numbers the steps: "p", "p:0:branch" */
+	struct flow_value out; /* of the last step that has ended; before the first: what goes in */
 	size_t at;
 };
 struct steps_node *brd_steps_child(struct node *at, const struct step_list *list,
@@ -61,7 +61,7 @@ void brd_step_init(struct step_node *s, const struct step_def *def, struct bread
 	size_t index, const struct flow_value *in);
 void brd_step_crumb(struct step_node *s, struct crumb_draft *d, enum crumb_type t);
 struct bread_str brd_step_spoken(const struct step_def *d); /* its name in crumbs */
-void brd_step_journal(struct step_node *s, int state);
+void brd_step_journal(struct step_node *s, enum bread_node_state state);
 /* A step or an item that has failed says so in the journal, for who takes the run up. FLOW_WAIT */
 enum flow brd_step_journal_failure(struct node *n);
 void brd_step_load_end(struct node *n, struct jval data); /* how it ended */

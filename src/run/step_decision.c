@@ -12,7 +12,6 @@ struct decision_work {
 	struct bread_decision_call call;
 	struct step_node *step;
 	struct arena arena;
-	bool running, answered;
 };
 
 static enum flow fail(struct step_node *s, const struct bread_err *err, struct bread_str context)
@@ -27,8 +26,6 @@ static void on_answer(struct bread_op *op)
 	struct step_node *s = w->step;
 	struct tree *t = s->node.run->tree;
 
-	w->running = false;
-	w->answered = true;
 	s->node.busy = false;
 	brd_node_wake(&s->node);
 	brd_tree_dirty(t);
@@ -50,7 +47,6 @@ static enum flow ask(struct step_node *s)
 	w = brd_alloc(sizeof(*w));
 	s->work = w;
 	w->step = s;
-	w->running = true;
 	w->call.model = brd_str(s->def->model);
 	w->call.state = s->in.value.n ? s->in.value : BRD_STR("null");
 	w->call.loop = r->loop;
@@ -86,11 +82,6 @@ static enum flow take(struct step_node *s)
 	return brd_step_end(s, s->in.value, label, shown);
 }
 
-static enum flow begin(struct step_node *s)
-{
-	return ask(s);
-}
-
 static enum flow advance(struct step_node *s)
 {
 	if (s->node.busy)
@@ -102,7 +93,7 @@ static enum flow advance(struct step_node *s)
 
 static void cancel(struct step_node *s)
 {
-	if (s->work && s->work->running)
+	if (s->node.busy)
 		bread_op_cancel(&s->work->call.op);
 }
 
@@ -116,7 +107,7 @@ static void fini(struct step_node *s)
 }
 
 const struct step_kind_ops brd_step_decision = {
-	.begin = begin,
+	.begin = ask,
 	.advance = advance,
 	.cancel = cancel,
 	.fini = fini,

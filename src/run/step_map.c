@@ -8,7 +8,7 @@
 
 /* ---- one item ---- */
 
-static void journal_item(struct item_node *it, int state)
+static void journal_item(struct item_node *it, enum bread_node_state state)
 {
 	struct buf b;
 	struct jsonw w;
@@ -16,7 +16,7 @@ static void journal_item(struct item_node *it, int state)
 	brd_buf_init(&b, BUF_NO_LIMIT);
 	w = brd_jsonw(&b);
 	brd_jw_obj(&w);
-	if (state == 2)
+	if (state == BREAD_NODE_ENDED)
 		brd_jw_kraw(&w, "output", it->output);
 	else
 		brd_child_journal(&it->child, &w);
@@ -38,23 +38,23 @@ static enum flow item_advance(struct node *n)
 		n->begun = true;
 		if (!brd_step_start_run(n, &it->child, it->step, it->input, n->name))
 			return brd_step_journal_failure(n);
-		journal_item(it, 1);
+		journal_item(it, BREAD_NODE_STARTED);
 		return FLOW_WAIT;
 	}
 	if (brd_step_look_at_run(n, &it->child, &output) == FLOW_WAIT)
 		return brd_step_journal_failure(n);
 	it->output = brd_arena_copy(&n->run->arena, output);
-	journal_item(it, 2);
+	journal_item(it, BREAD_NODE_ENDED);
 	return brd_node_end(n, END_OK);
 }
 
-static void item_load(struct node *n, int state, struct jval data)
+static void item_load(struct node *n, enum bread_node_state state, struct jval data)
 {
 	struct item_node *it = (struct item_node *)n;
 
 	n->begun = true;
 	it->output = brd_json_raw(brd_json_get(data, "output"));
-	if (state == 2)
+	if (state == BREAD_NODE_ENDED)
 		brd_step_load_end(n, data);
 	else
 		brd_child_found(n, &it->child, data, SHOW_ALL);

@@ -10,7 +10,6 @@ struct task_call {
 	struct bread_str input; /* JSON; unchanged until the op ends */
 	struct run_env *env;
 	struct loop *loop;
-	void *arg;
 
 	/* out */
 	struct buf output; /* JSON, compact */

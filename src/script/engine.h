@@ -41,7 +41,6 @@ struct script_call {
 	/* The first argument, an object, gets a function `yield` that calls this with a value as
 	 * JSON, on the thread of the call; false: enough. NULL: it gets none. */
 	bool (*on_yield)(struct script_call *c, struct bread_str json);
-	void *arg;
 
 	/* out, freed by brd_script_call_fini */
 	bool failed;

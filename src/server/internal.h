@@ -102,7 +102,6 @@ struct bread_server {
 	struct shard *shards;
 	size_t shard_count;
 	_Atomic size_t refs;
-	_Atomic bool closing;
 	int64_t started_wall;
 };
 

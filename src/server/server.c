@@ -432,7 +432,6 @@ void bread_server_close(struct bread_server *s)
 {
 	if (!s)
 		return;
-	s->closing = true;
 	for (size_t i = 0; i < s->shard_count; i++)
 		shard_close_from(&s->shards[i]);
 	brd_server_unref(s);

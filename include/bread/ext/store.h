@@ -77,10 +77,17 @@ struct bread_crumb_row {
 	int64_t tree_seq;
 };
 
-/* One line of a run's journal: a node has begun, or has ended (data then holds the end). */
+/* In stores by their numbers. */
+enum bread_node_state {
+	BREAD_NODE_STARTED = 1,
+	BREAD_NODE_ENDED = 2,    /* data holds the end */
+	BREAD_NODE_ANSWERED = 3, /* by somebody who need not own the run */
+};
+
+/* One line of a run's journal. */
 struct bread_node_row {
 	struct bread_str run_id, name, kind; /* "tool.2.0", "tool" */
-	int state; /* 1 started, 2 ended, 3 answered: by somebody who need not own the run */
+	enum bread_node_state state;
 	struct bread_str data; /* JSON of the node's kind */
 };
 
@@ -277,7 +284,7 @@ enum bread_read_kind {
 	BREAD_READ_TREE_OPEN,  /* key: root; the same, without those below it that have ended */
 	BREAD_READ_TREE_NODES, /* key: root; the journals of those: by run, in order of first
 				  writing */
-	/* key: root; nodes with state 3 of its tree */
+	/* key: root; nodes of its tree that are answered */
 	BREAD_READ_ANSWERS,
 	/* key: root of a composed tree; after: a tree_seq; limit, max_bytes; ascending by tree_seq
 	 */

@@ -203,7 +203,7 @@ static bool give_nodes(struct page *p, const struct mem_run *run)
 	for (size_t i = 0; i < run->nodes.count; i++) {
 		const struct bread_node_row *row = ((struct mem_node *)run->nodes.at[i])->row;
 
-		if ((p->r->kind != BREAD_READ_ANSWERS || row->state == 3) &&
+		if ((p->r->kind != BREAD_READ_ANSWERS || row->state == BREAD_NODE_ANSWERED) &&
 			!brd_mem_give(p, &brd_mem_node, row))
 			return false;
 	}
