@@ -19,18 +19,6 @@ static unsigned chance(struct stage *s, unsigned n)
 	return (s->dice >> 16) % n;
 }
 
-static void tool(struct bread_tool_call *call, void *arg)
-{
-	struct stage *s = now;
-	struct ran *r = &s->ran[s->ran_count];
-
-	stage_must(s, s->ran_count < RAN_MAX && s->held_count < RAN_MAX);
-	s->ran_count++;
-	snprintf(r->run_id, sizeof(r->run_id), "%.*s", BRD_ARG(call->run_id));
-	snprintf(r->call_id, sizeof(r->call_id), "%.*s", BRD_ARG(call->call_id));
-	s->held[s->held_count++] = call;
-}
-
 static void tool_answers(struct stage *s, unsigned i)
 {
 	struct bread_tool_call *call = s->held[i];
@@ -47,6 +35,20 @@ static void tool_answers(struct stage *s, unsigned i)
 	bread_tool_return(call, brd_buf_str(&out));
 	brd_buf_fini(&text);
 	brd_buf_fini(&out);
+}
+
+static void tool(struct bread_tool_call *call, void *arg)
+{
+	struct stage *s = now;
+	struct ran *r = &s->ran[s->ran_count];
+
+	stage_must(s, s->ran_count < RAN_MAX && s->held_count < RAN_MAX);
+	s->ran_count++;
+	snprintf(r->run_id, sizeof(r->run_id), "%.*s", BRD_ARG(call->run_id));
+	snprintf(r->call_id, sizeof(r->call_id), "%.*s", BRD_ARG(call->call_id));
+	s->held[s->held_count++] = call;
+	if (s->closing)
+		tool_answers(s, s->held_count - 1);
 }
 
 static bool a_tool_answers(struct stage *s)
