@@ -35,6 +35,8 @@ bench: all
 	@bench/run
 
 install: all
+	@grep -qx 'prefix=$(PREFIX)' build/meson-private/bread.pc || \
+		meson setup --reconfigure build --prefix=$(PREFIX)
 	@meson install -C build --no-rebuild
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 

@@ -88,7 +88,9 @@ int cli_enter(struct cli_args *a);
 int cli_load(struct cli_args *a, struct project *p, struct bread **ret);
 
 /* Starts what was loaded, for one command: no run of others is taken up. */
-int cli_go(struct bread *b);
+int cli_go(const struct project *p, struct bread *b);
+/* As cli_fail, of what bread_start or bread_serve refused: with its place in bread.yaml. */
+int cli_fail_start(const struct project *p, struct bread_err *err);
 /* Its store alone, beside a server that may be running. */
 int cli_look(struct cli_args *a, struct project *p, struct bread **ret);
 void cli_close(struct project *p, struct bread *b);
@@ -157,6 +159,9 @@ bool cli_form(struct cli_lines *lines, const struct bread_checkpoint_row *c, con
 /* What was typed as an answer: y or n for an approval, JSON, else a text. */
 struct bread_str cli_answer(
 	const struct bread_checkpoint_row *c, struct bread_str text, struct arena *a);
+/* Is it one? Not of an approval: a word that is neither y nor n, which would be a refusal. */
+bool cli_answer_is_one(
+	const struct bread_checkpoint_row *c, struct bread_str answer, struct arena *a);
 
 /* speech.c: a run whose text, or with --json whose output, goes to standard output. */
 struct cli_speech {

@@ -173,7 +173,7 @@ static int chat(struct cli_args *a, struct chat *c, const struct project *p)
 	cli_run_init(&c->run, c->b);
 	c->run.on_crumb = on_crumb;
 	c->run.arg = c;
-	r = cli_go(c->b);
+	r = cli_go(p, c->b);
 	if (r)
 		return r;
 	brd_uuid7(fresh);

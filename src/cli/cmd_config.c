@@ -6,6 +6,7 @@
 #include "decision/decision.h"
 #include "project/check.h"
 #include "run/def.h"
+#include "run/task.h"
 #include "server/internal.h"
 
 static void on_fault(const struct bread_err *err, void *arg)
@@ -43,6 +44,8 @@ static int run_reference(struct cli_args *a)
 	brd_conf_reference(brd_agent_fields, brd_agent_field_count, "", false, &b);
 	brd_buf_addz(&b, "\n# agents/ID/tools/NAME.yaml\n\n");
 	brd_conf_reference(brd_tool_fields, brd_tool_field_count, "", false, &b);
+	brd_buf_addz(&b, "\n# tasks/NAME.yaml\n\n");
+	brd_conf_reference(brd_task_fields, brd_task_field_count, "", false, &b);
 	fwrite(b.data, 1, b.len, stdout);
 	brd_buf_fini(&b);
 	return EXIT_DONE;

@@ -287,7 +287,7 @@ static int evaluate(struct cli_args *a, struct evaluation *e, const struct proje
 	if (cli_terminal_wanted(p, &trace) && !e->json)
 		cli_terminal(e->b, trace);
 	cli_run_init(&e->run, e->b);
-	r = cli_go(e->b);
+	r = cli_go(p, e->b);
 	if (!r)
 		r = run_files(e, cli_value(a, "junit"));
 	bread_stop(e->b, 0);

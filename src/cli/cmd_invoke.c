@@ -77,6 +77,8 @@ static int find(struct cli_args *a, struct bread *b, bool *ret_pipeline)
 		r = EXIT_FAILED;
 	} else if (!*ret_pipeline) {
 		r = cli_agent_known(b, a->words[0]);
+		if (r && n.names.len)
+			cli_error("Pipelines: %s", n.names.data);
 	}
 	brd_buf_fini(&n.names);
 	return r;
@@ -117,7 +119,7 @@ static int run(struct cli_args *a)
 		return r;
 	if (cli_terminal_wanted(&p, &trace))
 		cli_terminal(b, trace);
-	r = cli_go(b); /* pipelines of the configuration are there from then on */
+	r = cli_go(&p, b); /* pipelines of the configuration are there from then on */
 	if (!r)
 		r = find(a, b, &pipeline);
 	if (!r)

@@ -46,9 +46,14 @@ int cli_take_answer(struct cli_args *a, const struct bread_checkpoint_row *c, st
 		return ask(a, c, ret);
 	if (brd_str_is(text, "-"))
 		r = read_stdin(a, &text);
-	if (!r)
-		*ret = cli_answer(c, text, &a->arena);
-	return r;
+	if (r)
+		return r;
+	*ret = cli_answer(c, text, &a->arena);
+	if (cli_answer_is_one(c, *ret, &a->arena))
+		return 0;
+	cli_error("An approval is answered with y or n, and a reason behind it if you like; the "
+		  "checkpoint waits for another answer.");
+	return EXIT_USAGE;
 }
 
 static int resume(struct cli_args *a, struct bread *b)
@@ -84,7 +89,7 @@ static int run(struct cli_args *a)
 		return r;
 	if (cli_terminal_wanted(&p, &trace))
 		cli_terminal(b, trace);
-	r = cli_go(b);
+	r = cli_go(&p, b);
 	if (!r)
 		r = resume(a, b);
 	cli_close(&p, b);

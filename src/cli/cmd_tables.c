@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "config/conf_value.h"
 #include "run/def.h"
+#include "run/task.h"
 #include "server/internal.h"
 
 static void kz(struct jsonw *w, const char *key, const char *z)
@@ -73,6 +74,8 @@ static void put_fields(
 			put_fields(w, f[i].sub, f[i].sub_count, key, a);
 		else
 			put_field(w, &f[i], key);
+		if (f[i].type == CONF_JSON && f[i].sub)
+			put_fields(w, f[i].sub, f[i].sub_count, brd_conf_key(key, "N", a), a);
 	}
 }
 
@@ -99,6 +102,7 @@ static int run(struct cli_args *a)
 	put_file(&w, "server", brd_server_fields, brd_server_field_count, "server", &a->arena);
 	put_file(&w, "agent", brd_agent_fields, brd_agent_field_count, "", &a->arena);
 	put_file(&w, "tool", brd_tool_fields, brd_tool_field_count, "", &a->arena);
+	put_file(&w, "task", brd_task_fields, brd_task_field_count, "", &a->arena);
 	brd_jw_end_obj(&w);
 	puts(b.data);
 	brd_buf_fini(&b);

@@ -50,6 +50,15 @@ struct bread_str cli_answer(
 	return brd_json_ok(text, 0) ? text : cli_quote(text, a);
 }
 
+bool cli_answer_is_one(
+	const struct bread_checkpoint_row *c, struct bread_str answer, struct arena *a)
+{
+	struct jval v;
+
+	return !brd_str_is(c->kind, "approval") ||
+	       (!brd_json_parse(a, answer, 0, &v, NULL) && brd_json_type(v) == JSON_OBJECT);
+}
+
 /* ---- one field ---- */
 
 static bool is_scalar(struct jval v)
@@ -226,11 +235,9 @@ static bool ask_line(struct form *f, const struct bread_checkpoint_row *c, struc
 
 static bool good(struct form *f, const struct bread_checkpoint_row *c, struct bread_str answer)
 {
-	struct jval v;
-
 	if (!brd_str_is(c->kind, "approval"))
 		return fits(f, f->compiled, answer, "the answer");
-	if (!brd_json_parse(f->arena, answer, 0, &v, NULL) && brd_json_type(v) == JSON_OBJECT)
+	if (cli_answer_is_one(c, answer, f->arena))
 		return true;
 	cli_dim(stderr, "  y or n, and a reason behind it if you like");
 	return false;

@@ -32,25 +32,16 @@ static void on_fault(const struct bread_err *err, void *arg)
 /* 0, or the fault is in *err. */
 static int set_log(const struct project *p, struct bread_err *err)
 {
-	struct arena a = { 0 };
-	struct jval log = brd_json_get(p->config, "log");
-	struct jval level = brd_json_get(log, "level"), json = brd_json_get(log, "json");
-	/* what came from the environment has no place in the file */
-	const struct yaml_doc *doc =
-		brd_json_raw(p->config).p == brd_json_raw(p->doc.root).p ? &p->doc : NULL;
-	enum log_level to;
-	int r = 0;
+	enum log_level level;
+	bool json;
+	int r = brd_project_log(p, &level, &json, err);
 
-	if (brd_json_type(level) != JSON_NONE && !brd_log_level_named(brd_json_str(level, &a), &to))
-		r = brd_conf_fault(err, doc, level, "log.level",
-			"is no level; there are trace, debug, info, warn and error");
-	else if (brd_json_type(level) != JSON_NONE)
-		brd_log_level(to);
-	if (brd_json_type(json) != JSON_NONE && brd_json_type(json) != JSON_BOOL)
-		r = brd_conf_fault(err, doc, json, "log.json", "is not true or false");
-	brd_log_json(brd_json_bool(json, false));
-	brd_arena_fini(&a);
-	return r;
+	if (r)
+		return r;
+	if (brd_json_type(brd_json_path(p->config, "log.level")) != JSON_NONE)
+		brd_log_level(level);
+	brd_log_json(json);
+	return 0;
 }
 
 /* The project and a configured instance, without agents. */
@@ -100,12 +91,18 @@ int cli_load(struct cli_args *a, struct project *p, struct bread **ret)
 	return r ? r : opened(p, ret, brd_project_agents(p, *ret, on_fault, NULL, &err), &err);
 }
 
-int cli_go(struct bread *b)
+int cli_fail_start(const struct project *p, struct bread_err *err)
+{
+	brd_project_place_main(p, err);
+	return cli_fail(err);
+}
+
+int cli_go(const struct project *p, struct bread *b)
 {
 	struct bread_err err = { 0 };
 
 	brd_instance_alone(b);
-	return bread_start(b, &err) ? cli_fail(&err) : 0;
+	return bread_start(b, &err) ? cli_fail_start(p, &err) : 0;
 }
 
 int cli_look(struct cli_args *a, struct project *p, struct bread **ret)

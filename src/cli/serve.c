@@ -157,10 +157,9 @@ int cli_serve(
 	give_memory_back();
 	if (cli_terminal_wanted(p, &trace))
 		cli_terminal(b, trace);
-	if (bread_start(b, &err))
-		return cli_fail(&err);
-	if (bread_serve(&server, b, server_part(a, p), brd_project_part(p, "ingress"), &err))
-		return cli_fail(&err);
+	if (bread_start(b, &err) ||
+		bread_serve(&server, b, server_part(a, p), brd_project_part(p, "ingress"), &err))
+		return cli_fail_start(p, &err);
 	url = url_of(p, server, &a->arena);
 	greet(p, b, server, url);
 	return drive(b, server, url, h);

@@ -5,6 +5,7 @@
  * first fault ends the reading, unless all of them are asked for. Relies on the composer for keys
  * that are given twice; in an object that a program made the last one counts. */
 #include "config/conf.h"
+#include <stdio.h>
 #include "base/err.h"
 #include "config/conf_value.h"
 #include "config/fault.h"
@@ -44,6 +45,37 @@ int brd_conf_fault(struct bread_err *err, const struct yaml_doc *doc, struct jva
 		BREAD_E_INVALID, fmt, ap);
 	va_end(ap);
 	return r;
+}
+
+/* What is there of a path in dots: its last part; JSON_NONE: nothing of it. */
+static struct jval reached(struct jval v, const char *path, struct arena *a)
+{
+	size_t n = strlen(path);
+	struct jval at = { 0 };
+
+	while (n && brd_json_type(at) == JSON_NONE) {
+		at = brd_json_path(v, brd_arena_strz(a, (struct bread_str){ path, n }));
+		while (n && path[--n] != '.')
+			;
+	}
+	return at;
+}
+
+bool brd_conf_place(struct bread_err *err, const struct yaml_doc *doc)
+{
+	struct arena a = { 0 };
+	struct bread_err cause = *err;
+	struct jval at = reached(doc->root, cause.where, &a);
+	bool there = brd_json_type(at) != JSON_NONE;
+
+	if (there) {
+		brd_conf_fault(err, doc, at, "", "%s", cause.text);
+		err->code = cause.code;
+		memcpy(err->name, cause.name, sizeof(err->name));
+		memcpy(err->context, cause.context, sizeof(err->context));
+	}
+	brd_arena_fini(&a);
+	return there;
 }
 
 static int misfit(struct reader *rd, const struct conf_field *f, struct jval v, struct jval at,
@@ -90,6 +122,20 @@ static int take_default(struct reader *rd, const struct conf_field *f, void *slo
 	return 0;
 }
 
+/* The items of a list, which its owner reads later, one by one. */
+static int check_items(struct reader *rd, const struct conf_field *f, struct jval list, char *key)
+{
+	char *out = brd_arena_alloc(rd->arena, brd_conf_span(f->sub, f->sub_count));
+	int r = 0;
+
+	for (struct json_iter it = brd_json_each(list); !r && brd_json_next(&it);) {
+		const char *base = brd_arena_printf(rd->arena, "%s.%zu", key, it.index).p;
+
+		r = told(rd, read_group(rd, f->sub, f->sub_count, it.value, out, base, true));
+	}
+	return r;
+}
+
 static int read_field(struct reader *rd, const struct conf_field *f, struct jval obj, char *out,
 	const char *base, bool given)
 {
@@ -106,7 +152,9 @@ static int read_field(struct reader *rd, const struct conf_field *f, struct jval
 	if (!there)
 		return take_default(rd, f, out + f->offset);
 	fit = brd_conf_take(f, v, out + f->offset, rd->arena, &at);
-	return fit == CONF_FITS ? 0 : misfit(rd, f, v, at, key, fit);
+	if (fit != CONF_FITS)
+		return misfit(rd, f, v, at, key, fit);
+	return f->sub ? check_items(rd, f, v, key) : 0;
 }
 
 /* Lower case, without - and _: max_body_bytes and maxBodyBytes are then the same. */

@@ -18,7 +18,8 @@ enum conf_type {
 	CONF_ENUM,  /* int: index into words ("a|b|c") */
 	CONF_SIZE,  /* int64_t bytes: 65536, "64k", "1MiB" */
 	CONF_TIME,  /* int64_t ms: 1500, "500ms", "15s", "1h", "7d" */
-	CONF_JSON,  /* struct jval, anything; words: its types ("object", "array|string") */
+	CONF_JSON,  /* struct jval, anything; words: its types ("object", "array|string"); of a list
+		     * whose items are objects, sub is their table */
 	CONF_STRS,  /* struct conf_strs, a list of strings */
 	CONF_GROUP, /* keys below it, by the table sub; offset is the sub-struct's */
 };
@@ -59,6 +60,11 @@ size_t brd_conf_span(const struct conf_field *fields, size_t n);
 /* Overrides from the environment: BREAD_SERVER_PORT for key "server.port". */
 int brd_conf_env(const struct conf_field *fields, size_t n, void *out, const char *base,
 	struct arena *a, struct bread_err *err);
+
+/* Places a fault of what a document says when all that it has is a key in dots ("hooks",
+ * "humanTools.0"): at the value, or the last part of its path that is there. false: none is, and
+ * it stays as it was. */
+bool brd_conf_place(struct bread_err *err, const struct yaml_doc *doc);
 
 /* A fault at a value: fills err with place, key and text. */
 __attribute__((format(printf, 5, 6))) int brd_conf_fault(struct bread_err *err,

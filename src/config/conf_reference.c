@@ -34,6 +34,9 @@ void brd_conf_reference(
 			brd_conf_reference(f->sub, f->sub_count, key, env, out);
 		else
 			add_line(f, key, env, out);
+		if (f->type == CONF_JSON && f->sub)
+			brd_conf_reference(
+				f->sub, f->sub_count, brd_conf_key(key, "N", &a), false, out);
 	}
 	brd_arena_fini(&a);
 }

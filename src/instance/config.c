@@ -259,8 +259,8 @@ static int open_store(struct bread *b, struct bread_err *err)
 		return brd_store_open_ops(
 			&b->store, b->store_ops, b->store_url, b->store_options, err);
 	if (!path_ok(b->conf.store))
-		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
-			"store.path must be the name of a file");
+		return brd_fail(
+			err, BREAD_E_INVALID, "store", "store.path must be the name of a file");
 	if (!typed(b->conf.store, &b->arena, &word, &url, &options))
 		return brd_fail_as(err, BREAD_E_INVALID, "STORE_NOT_CONFIGURED", "bread.yaml",
 			"no store is configured; set `store: sqlite` (or memory) in bread.yaml");
@@ -272,11 +272,24 @@ static int check_transport(struct bread *b, struct bread_err *err)
 	struct bread_str word = { 0 }, url = { 0 }, options = { 0 };
 
 	if (!typed(b->conf.transport, &b->arena, &word, &url, &options))
-		return brd_fail_as(err, BREAD_E_INVALID, "TRANSPORT_NOT_CONFIGURED", "bread.yaml",
+		return brd_fail_as(err, BREAD_E_INVALID, "TRANSPORT_NOT_CONFIGURED", "transport",
 			"no transport is configured; set `transport: stream` in bread.yaml");
 	if (!brd_str_is(word, "stream") && !brd_str_is(word, "stdout"))
-		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+		return brd_fail(err, BREAD_E_INVALID, "transport",
 			"transport \"%.*s\" is not known; stream and stdout are", BRD_ARG(word));
+	return 0;
+}
+
+static int check_blob(struct bread *b, struct bread_err *err)
+{
+	struct bread_str word = { 0 }, url, options;
+
+	if (brd_json_type(b->conf.blob) <= JSON_NULL)
+		return 0;
+	typed(b->conf.blob, &b->arena, &word, &url, &options);
+	if (!brd_str_is(word, bread_blob_fs.name))
+		return brd_fail(err, BREAD_E_INVALID, "blobStore",
+			"blobStore \"%.*s\" is not known; fs is", BRD_ARG(word));
 	return 0;
 }
 
@@ -284,14 +297,11 @@ static int open_blob(struct bread *b, struct bread_err *err)
 {
 	const struct bread_blob_ops *ops = &bread_blob_fs;
 	struct bread_str word = { 0 }, url = { 0 }, options = BRD_STR("{}");
-	int r;
+	int r = check_blob(b, err);
 
-	if (brd_json_type(b->conf.blob) <= JSON_NULL)
-		return 0;
+	if (r || brd_json_type(b->conf.blob) <= JSON_NULL)
+		return r;
 	typed(b->conf.blob, &b->arena, &word, &url, &options);
-	if (!brd_str_is(word, ops->name))
-		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
-			"blobStore \"%.*s\" is not known; fs is", BRD_ARG(word));
 	b->blob = brd_alloc(ops->size);
 	b->blob->ops = ops;
 	r = ops->open(b->blob, options, err);
@@ -309,11 +319,11 @@ static int check_filter(struct bread *b, struct bread_err *err)
 
 	for (struct json_iter it = brd_json_each(b->conf.crumb_filter); brd_json_next(&it);)
 		if (!brd_json_is(it.key, "drop"))
-			return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+			return brd_fail(err, BREAD_E_INVALID, "crumbFilter",
 				"crumbFilter.%.*s is not known; drop is",
 				BRD_ARG(brd_json_str(it.key, &b->arena)));
 	if (brd_json_type(drop) != JSON_NONE && brd_json_type(drop) != JSON_ARRAY)
-		return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+		return brd_fail(err, BREAD_E_INVALID, "crumbFilter",
 			"crumbFilter.drop must be a list of types of crumbs");
 	return 0;
 }
@@ -330,7 +340,7 @@ static int open_filter(struct bread *b, struct bread_err *err)
 		enum crumb_type t = brd_crumb_type(name);
 
 		if (t == CRUMB_TYPES)
-			return brd_fail(err, BREAD_E_INVALID, "bread.yaml",
+			return brd_fail(err, BREAD_E_INVALID, "crumbFilter",
 				"crumbFilter.drop names \"%.*s\", which is no type of crumb",
 				BRD_ARG(name));
 		b->env.filtered[t] = true;
@@ -402,6 +412,28 @@ int brd_instance_open_parts(struct bread *b, struct bread_err *err)
 	b->env.tree_steps = b->conf.limits.tree_steps;
 	b->env.tree_tokens = b->conf.limits.tree_tokens;
 	return r;
+}
+
+static int try_store(struct bread *b, struct bread_err *err)
+{
+	struct bread_str word = { 0 }, url = { 0 }, options = { 0 };
+
+	if (!path_ok(b->conf.store) || !typed(b->conf.store, &b->arena, &word, &url, &options))
+		return open_store(b, err); /* which is refused */
+	return brd_store_check(word, options, err);
+}
+
+void brd_instance_try(struct bread *b, void (*heard)(struct bread_err *err, void *arg), void *arg)
+{
+	static int (*const parts[])(struct bread * b, struct bread_err * err) = { check_transport,
+		check_filter, check_blob, try_store, open_core };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct bread_err err = { 0 };
+
+		if (parts[i](b, &err))
+			heard(&err, arg);
+	}
 }
 
 void brd_instance_close_parts(struct bread *b)

@@ -13,6 +13,9 @@ extern const struct conf_field brd_instance_fields[];
 extern const size_t brd_instance_field_count;
 int brd_instance_check(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
 
+/* Instead of bread_start: says what of the configured parts it would refuse, but for providers,
+ * decision hosts and hooks. Leaves no file. */
+void brd_instance_try(struct bread *b, void (*heard)(struct bread_err *err, void *arg), void *arg);
 /* Before bread_start: runs of dead owners are left to others. For commands, which come and go. */
 void brd_instance_alone(struct bread *b);
 /* Instead of bread_start: opens the store alone, for those who look in beside a server. Reading,

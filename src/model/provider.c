@@ -403,20 +403,47 @@ struct option {
 	enum json_type type; /* JSON_NONE: any */
 };
 
+static const struct option known[] = { { "server", JSON_STRING }, { "dir", JSON_NONE },
+	{ "baseUrl", JSON_STRING }, { "apiKey", JSON_STRING }, { "headers", JSON_OBJECT },
+	{ "quirks", JSON_NONE }, { "cacheRetention", JSON_STRING }, { "firstByteMs", JSON_NUMBER },
+	{ "silenceMs", JSON_NUMBER }, { "connectMs", JSON_NUMBER }, { "maxRetries", JSON_NUMBER },
+	{ "maxRetryDelayMs", JSON_NUMBER }, { "caFile", JSON_STRING },
+	{ "providerOptions", JSON_NONE }, { "options", JSON_NONE } };
+#define KNOWN (sizeof(known) / sizeof(*known))
+
 static const struct option *option_named(struct bread_str key)
 {
-	static const struct option known[] = { { "server", JSON_STRING }, { "dir", JSON_NONE },
-		{ "baseUrl", JSON_STRING }, { "apiKey", JSON_STRING }, { "headers", JSON_OBJECT },
-		{ "quirks", JSON_NONE }, { "cacheRetention", JSON_STRING },
-		{ "firstByteMs", JSON_NUMBER }, { "silenceMs", JSON_NUMBER },
-		{ "connectMs", JSON_NUMBER }, { "maxRetries", JSON_NUMBER },
-		{ "maxRetryDelayMs", JSON_NUMBER }, { "caFile", JSON_STRING },
-		{ "providerOptions", JSON_NONE }, { "options", JSON_NONE } };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < KNOWN; i++)
 		if (brd_str_is(key, known[i].key))
 			return &known[i];
 	return NULL;
+}
+
+/* The option that looks most like it; NULL: none does. */
+static const char *option_meant(struct bread_str key)
+{
+	const char *found = NULL;
+	unsigned best = 4; /* this far is too far */
+
+	for (size_t i = 2; i < KNOWN; i++) { /* the first two are ours */
+		unsigned d = brd_str_distance(key, brd_str(known[i].key));
+
+		if (d < best) {
+			best = d;
+			found = known[i].key;
+		}
+	}
+	return found;
+}
+
+static int unknown_option(
+	const struct http_provider *p, struct bread_str key, struct bread_err *err)
+{
+	const char *meant = option_meant(key);
+
+	return brd_fail(err, BREAD_E_INVALID, "providers",
+		"provider %.*s: unknown key \"%.*s\"%s%s%s", BRD_ARG(p->name), BRD_ARG(key),
+		meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
 static bool fits(const struct option *o, struct jval v)
@@ -433,9 +460,7 @@ static int check_options(struct http_provider *p, struct bread_err *err)
 		const struct option *o = option_named(key);
 
 		if (!o && !brd_str_starts(key, BRD_STR("x-")))
-			return brd_fail(err, BREAD_E_INVALID, "providers",
-				"provider %.*s: unknown key \"%.*s\"", BRD_ARG(p->name),
-				BRD_ARG(key));
+			return unknown_option(p, key, err);
 		if (o && !fits(o, it.value))
 			return brd_fail(err, BREAD_E_INVALID, "providers",
 				"provider %.*s: %s must be of type %s", BRD_ARG(p->name), o->key,

@@ -141,6 +141,8 @@ static bool check_main(struct check *c)
 	check_providers(c, brd_json_get(root, "providers"));
 	check_filter(c, brd_json_path(root, "crumbFilter.drop"));
 	brd_project_check_scripts(c->p, fault, c);
+	if (!c->to->faults)
+		brd_project_check_parts(c->p, fault, c);
 	return true;
 }
 
@@ -239,18 +241,38 @@ static void check_own_tools(
 	}
 }
 
-static void check_model(struct check *c, const struct yaml_doc *doc, struct jval model)
+static struct bread_str check_provider(
+	struct check *c, const struct yaml_doc *doc, struct jval provider)
 {
-	struct jval provider = brd_json_get(model, "provider");
-	struct project_seen *s = c->agent;
+	struct bread_str name = brd_json_str(provider, &c->p->arena);
+	struct jval all = brd_json_get(c->p->doc.root, "providers");
 
-	s->provider = brd_json_str(provider, &c->p->arena);
-	s->model = brd_json_str(brd_json_get(model, "model"), &c->p->arena);
-	if (s->provider.n && brd_json_type(brd_json_gets(brd_json_get(c->p->doc.root, "providers"),
-				     s->provider)) == JSON_NONE)
+	if (name.n && brd_json_type(brd_json_gets(all, name)) == JSON_NONE)
 		FAULT_AT(c, doc, provider, "model.provider",
 			"is \"%.*s\", which is not under `providers:` of bread.yaml",
-			BRD_ARG(s->provider));
+			BRD_ARG(name));
+	return name;
+}
+
+static void check_model(struct check *c, const struct yaml_doc *doc, struct jval model)
+{
+	struct project_seen *s = c->agent;
+
+	s->provider = check_provider(c, doc, brd_json_get(model, "provider"));
+	s->model = brd_json_str(brd_json_get(model, "model"), &c->p->arena);
+}
+
+static void check_tasks(struct check *c)
+{
+	brd_project_read_tasks(c->p, fault, c);
+	for (size_t i = 0; i < c->p->task_count; i++) {
+		struct yaml_doc doc; /* once more, for its places */
+		struct bread_err ignored;
+
+		if (!brd_yaml_load(&doc, &c->p->arena,
+			    brd_project_path(c->p, "tasks/%s.yaml", c->p->tasks[i].name), &ignored))
+			check_provider(c, &doc, brd_json_path(doc.root, "model.provider"));
+	}
 }
 
 static void check_evals(struct check *c, const char *dir)
@@ -321,8 +343,10 @@ static void try_load(struct check *c, const char *id, const char *dir)
 	if (!r && brd_agent_def_collision(d))
 		r = brd_fail_as(&err, BREAD_E_INVALID, "TOOL_NAME_COLLISION", dir,
 			"two tools have the name \"%s\"", brd_agent_def_collision(d));
-	if (r < 0)
+	if (r < 0) {
+		brd_project_place(c->p, id, brd_buf_str(&out), &err);
 		fault(&err, c);
+	}
 	brd_agent_def_unref(d);
 	brd_buf_fini(&out);
 }
@@ -384,9 +408,9 @@ bool brd_project_check(struct project_checker *to, const char *dir)
 	if (check_main(&c)) {
 		struct names l = brd_project_entrypoints(&p);
 
-		brd_project_read_tasks(&p, fault, &c);
+		check_tasks(&c);
 		brd_refs_open(&c.refs, &p, &l, fault, &c);
-		c.refs.hosts = true;
+		c.refs.asked = true;
 		for (size_t i = 0; i < l.n; i++)
 			check_agent(&c, l.v[i]);
 		brd_refs_check_circles(&c.refs);

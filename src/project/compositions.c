@@ -148,8 +148,8 @@ static void read_steps(struct project *p, struct refs *refs, const struct yaml_d
 	}
 	brd_pipeline_check(&l, v, doc, base, &p->arena, brd_refs_hear, refs);
 	brd_refs_check_steps(refs, &l, doc, base);
-	if (refs->hosts)
-		brd_refs_check_decisions(refs, &l, doc, base);
+	if (refs->asked)
+		brd_refs_check_asked(refs, &l, doc, base);
 	if (refs->faults == before)
 		add(p, &p->pipelines, &p->pipeline_count, id, v);
 }

@@ -6,6 +6,7 @@
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "bread/project.h"
+#include "config/fault.h"
 #include "project/files.h"
 
 /* key: value, with dir in front when it is a relative path. */
@@ -180,6 +181,52 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 	r = bread_configure(b, brd_buf_str(&out), err);
 	brd_buf_fini(&out);
 	return r;
+}
+
+/* What came from the environment has no place in the file. */
+static const struct yaml_doc *places_of(const struct project *p)
+{
+	return brd_json_raw(p->config).p == brd_json_raw(p->doc.root).p ? &p->doc : NULL;
+}
+
+static int check_log_keys(
+	struct jval log, const struct yaml_doc *doc, struct arena *a, struct bread_err *err)
+{
+	for (struct json_iter it = brd_json_each(log); brd_json_next(&it);)
+		if (!brd_json_is(it.key, "level") && !brd_json_is(it.key, "json"))
+			return brd_conf_fault(err, doc, it.key, "log",
+				"has a key %.*s that is not known; level and json are",
+				BRD_ARG(brd_yaml_show(brd_json_str(it.key, a), a)));
+	return 0;
+}
+
+int brd_project_log(
+	const struct project *p, enum log_level *level, bool *json, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	struct jval log = brd_json_get(p->config, "log");
+	struct jval word = brd_json_get(log, "level"), lines = brd_json_get(log, "json");
+	const struct yaml_doc *doc = places_of(p);
+	int r = check_log_keys(log, doc, &a, err);
+
+	*level = LOG_INFO;
+	*json = brd_json_bool(lines, false);
+	if (!r && brd_json_type(word) != JSON_NONE &&
+		!brd_log_level_named(brd_json_str(word, &a), level))
+		r = brd_conf_fault(err, doc, word, "log.level",
+			"is no level; there are trace, debug, info, warn and error");
+	if (!r && brd_json_type(lines) != JSON_NONE && brd_json_type(lines) != JSON_BOOL)
+		r = brd_conf_fault(err, doc, lines, "log.json", "is not true or false");
+	brd_arena_fini(&a);
+	return r;
+}
+
+void brd_project_place_main(const struct project *p, struct bread_err *err)
+{
+	/* a store that cannot be opened is no fault of the file */
+	if (err->code == BREAD_E_INVALID && places_of(p) &&
+		!brd_str_starts(brd_str(err->where), BRD_STR("store.")))
+		brd_conf_place(err, &p->doc);
 }
 
 struct bread_str brd_project_part(const struct project *p, const char *key)

@@ -49,6 +49,10 @@ int brd_project_env(struct project *p, struct bread_err *err);
 int brd_project_read_agent(struct project *p, const char *id, struct buf *out, project_fault *fault,
 	void *arg, struct bread_err *err);
 
+/* Gives a fault of an agent's definition, which has a key at most, the place in its files. */
+void brd_project_place(
+	struct project *p, const char *id, struct bread_str json, struct bread_err *err);
+
 /* The keys of a file whose name stands for `name:`: that one is not required. */
 const struct conf_field *brd_named_file_fields(
 	struct arena *a, const struct conf_field *fields, size_t n);
@@ -60,5 +64,7 @@ const struct conf_field *brd_tool_file_fields(struct arena *a);
 int brd_project_add_skills(struct project *p, const char *id, struct jval own, struct buf *out,
 	project_fault *fault, void *arg, struct bread_err *err);
 
+/* Tries what else it says of parts, without leaving anything behind; the tables found no fault. */
+void brd_project_check_parts(struct project *p, conf_heard *heard, void *arg);
 /* Opens what bread.yaml says of hooks, plugins and formats; hears of what does not load. */
 void brd_project_check_scripts(struct project *p, conf_heard *heard, void *arg);

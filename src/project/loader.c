@@ -210,13 +210,38 @@ int brd_project_read_agent(struct project *p, const char *id, struct buf *out, p
 	return r;
 }
 
-/* What a definition as a whole is blamed for: its file is the place. */
-static void place(struct bread_err *err, const char *file)
+/* The file of the tool that "tools.N" of a definition is; NULL: it is none of a file. */
+static char *tool_file(struct project *p, const char *id, struct bread_str json, const char *where)
 {
-	struct bread_err cause = *err;
+	struct jval def, name;
+	char *file;
 
-	if (!strchr(cause.where, '/'))
-		brd_fail_as(err, cause.code, cause.name, file, "%s", cause.text);
+	if (!brd_str_starts(brd_str(where), BRD_STR("tools.")) ||
+		brd_json_parse(&p->arena, json, 0, &def, NULL))
+		return NULL;
+	name = brd_json_get(brd_json_path(def, where), "name");
+	file = brd_project_path(
+		p, "agents/%s/tools/%.*s.yaml", id, BRD_ARG(brd_json_str(name, &p->arena)));
+	return access(file, F_OK) ? NULL : file;
+}
+
+void brd_project_place(
+	struct project *p, const char *id, struct bread_str json, struct bread_err *err)
+{
+	char *file = tool_file(p, id, json, err->where);
+	struct bread_err ignored;
+	struct yaml_doc doc;
+
+	if (!file && brd_yaml_load(&doc, &p->arena, brd_project_path(p, "agents/%s/agent.yaml", id),
+			     &ignored))
+		return;
+	if (!file && !strcmp(err->where, "hooks") &&
+		brd_json_type(brd_json_get(doc.root, "hooks")) == JSON_NONE)
+		file = brd_project_path(p, "agents/%s/hooks.lua", id);
+	if (!file && !brd_conf_place(err, &doc) && !strchr(err->where, '/'))
+		file = (char *)doc.file;
+	if (file)
+		snprintf(err->where, sizeof(err->where), "%s", file);
 }
 
 /* 1: told already, go on without it, or with the definition that is there. */
@@ -234,7 +259,7 @@ static int load_agent(struct project *p, const char *id, struct bread *b, projec
 		r = 1;
 	if (!r &&
 		bread_agent(b, id, brd_buf_str(&out), brd_project_path(p, "agents/%s", id), err)) {
-		place(err, brd_project_path(p, "agents/%s/agent.yaml", id));
+		brd_project_place(p, id, brd_buf_str(&out), err);
 		told(p, err, fault, arg);
 		r = 1;
 	}

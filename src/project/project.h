@@ -10,6 +10,7 @@
  * the instance what they say; everything a file can say, a program can say
  * through the same functions. */
 #pragma once
+#include "base/log.h"
 #include "config/yaml.h"
 #include "instance/instance.h"
 
@@ -48,5 +49,10 @@ int brd_project_configure(struct project *p, struct bread *b, struct bread_err *
 int brd_project_agents(
 	struct project *p, struct bread *b, project_fault *fault, void *arg, struct bread_err *err);
 
+/* What `log:` says; level: LOG_INFO unless it says one. */
+int brd_project_log(
+	const struct project *p, enum log_level *level, bool *json, struct bread_err *err);
+/* Gives a fault that starting found in what bread.yaml says its place there. */
+void brd_project_place_main(const struct project *p, struct bread_err *err);
 /* `server:`, `ingress:` as JSON; empty when not there. */
 struct bread_str brd_project_part(const struct project *p, const char *key);

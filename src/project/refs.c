@@ -216,12 +216,36 @@ void brd_refs_check_steps(
 	brd_pipeline_each(l, check_step, &(struct steps){ r, doc, base });
 }
 
-static void check_decision(const struct step_def *s, void *arg)
+/* A skill of the step's agent: a folder, or an entry of its list. */
+static bool has_skill(struct refs *r, const struct ref_agent *a, const char *skill)
+{
+	struct jval list = brd_json_get(a->doc.root, "skills");
+
+	for (struct json_iter it = brd_json_each(list); brd_json_next(&it);)
+		if (brd_json_is(brd_json_get(it.value, "id"), skill))
+			return true;
+	return brd_is_dir(brd_project_path(r->p, "agents/%s/skills/%s", a->id, skill));
+}
+
+static void check_skill(struct steps *st, const struct step_def *s)
+{
+	const struct ref_agent *a = s->agent_id ? find(st->refs, brd_str(s->agent_id)) : NULL;
+
+	if (a && s->skill && !has_skill(st->refs, a, s->skill))
+		FAULT(st->refs, st->doc, brd_json_get(s->at, "skill"), st->base, "SKILL_NOT_FOUND",
+			"asks for a skill %.*s that its agent has not; make agents/%s/skills/%s, "
+			"or take it away",
+			BRD_ARG(brd_yaml_show(brd_str(s->skill), &st->refs->p->arena)), a->id,
+			s->skill);
+}
+
+static void check_asked(const struct step_def *s, void *arg)
 {
 	struct steps *st = arg;
 	struct arena *a = &st->refs->p->arena;
 	struct bread_str name = brd_str(s->provider);
 
+	check_skill(st, s);
 	if (s->kind == STEP_DECISION &&
 		brd_json_type(brd_json_gets(
 			brd_json_get(st->refs->p->doc.root, "decisions"), name)) == JSON_NONE)
@@ -231,8 +255,8 @@ static void check_decision(const struct step_def *s, void *arg)
 			BRD_ARG(brd_yaml_show(name, a)));
 }
 
-void brd_refs_check_decisions(
+void brd_refs_check_asked(
 	struct refs *r, const struct step_list *l, const struct yaml_doc *doc, const char *base)
 {
-	brd_pipeline_each(l, check_decision, &(struct steps){ r, doc, base });
+	brd_pipeline_each(l, check_asked, &(struct steps){ r, doc, base });
 }

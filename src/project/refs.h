@@ -20,7 +20,8 @@ struct refs {
 	conf_heard *heard;
 	void *arg;
 	unsigned faults;
-	bool hosts; /* decision hosts are looked at, too; else a run finds them missing */
+	bool asked; /* hosts and skills of steps are looked at, too; else a run finds them missing
+		     */
 };
 
 void brd_refs_hear(const struct bread_err *err, void *refs); /* tells it as one of r's faults */
@@ -33,8 +34,9 @@ void brd_refs_open(struct refs *r, struct project *p, const struct names *listed
 void brd_refs_check_agent(struct refs *r, const char *id);
 void brd_refs_check_circles(struct refs *r); /* of delegation */
 void brd_refs_check_agents(struct refs *r);  /* all of that */
-/* The agents of a pipeline's steps, which were parsed from doc, and the hosts that it asks. */
+/* The agents of a pipeline's steps, which were parsed from doc. */
 void brd_refs_check_steps(
 	struct refs *r, const struct step_list *l, const struct yaml_doc *doc, const char *base);
-void brd_refs_check_decisions(
+/* The decision hosts and the skills that they ask for. */
+void brd_refs_check_asked(
 	struct refs *r, const struct step_list *l, const struct yaml_doc *doc, const char *base);

@@ -71,6 +71,15 @@ void brd_def_hash(const char *id, struct bread_str json, char ret[65])
 	brd_buf_fini(&hex);
 }
 
+int brd_def_at(struct bread_err *err, int r, const char *key, size_t index)
+{
+	if (r && err && index == DEF_NO_INDEX)
+		snprintf(err->where, sizeof(err->where), "%s", key);
+	else if (r && err)
+		snprintf(err->where, sizeof(err->where), "%s.%zu", key, index);
+	return r;
+}
+
 /* ---- the parts, in their order ---- */
 
 static void pick_format(struct agent_def *d, char *format)
@@ -100,15 +109,17 @@ static int take_plain(
 	d->prompt_tokens = c->knowledge.inject ? (size_t)c->knowledge.max_tokens : 0;
 	pick_format(d, c->format);
 	if (d->format == FORMAT_JSON && brd_json_type(c->output_schema) == JSON_NONE)
-		return brd_fail(err, BREAD_E_INVALID, "agent",
+		return brd_fail(err, BREAD_E_INVALID, "output.format",
 			"output.format is json, which needs an outputSchema; {} takes anything");
 	r = brd_def_hooks(&d->hook_set, c->hooks, BREAD_HOOK_AGENT, d->dir, "the agent", err);
-	if (!r)
-		r = brd_def_schema(
-			&d->input_schema, &d->input_text, c->input_schema, "inputSchema", err);
-	return r ? r
-		 : brd_def_schema(&d->output_schema, &d->output_text, c->output_schema,
-			   "outputSchema", err);
+	if (r)
+		return brd_def_at(err, r, "hooks", DEF_NO_INDEX);
+	r = brd_def_schema(&d->input_schema, &d->input_text, c->input_schema, "inputSchema", err);
+	if (r)
+		return brd_def_at(err, r, "inputSchema", DEF_NO_INDEX);
+	r = brd_def_schema(
+		&d->output_schema, &d->output_text, c->output_schema, "outputSchema", err);
+	return brd_def_at(err, r, "outputSchema", DEF_NO_INDEX);
 }
 
 static int take_callback(struct agent_def *d, const struct tool_def *t,
@@ -141,7 +152,8 @@ static int take_tools(struct agent_def *d, struct jval root, const struct agent_
 	int r = 0;
 
 	for (struct json_iter it = brd_json_each(c->tools); !r && brd_json_next(&it);)
-		r = brd_def_add_tool(d, it.value, NULL, d->dir, err);
+		r = brd_def_at(
+			err, brd_def_add_tool(d, it.value, NULL, d->dir, err), "tools", it.index);
 	if (!r)
 		r = take_callbacks(d, parts, err);
 	if (!r && there(root, "documents"))
@@ -209,7 +221,7 @@ static int fill(
 	if (!r)
 		r = permit(d, &c.permissions, err);
 	for (struct json_iter it = brd_json_each(c.humans); !r && brd_json_next(&it);)
-		r = brd_def_add_human(d, it.value, err);
+		r = brd_def_at(err, brd_def_add_human(d, it.value, err), "humanTools", it.index);
 	/* an agent of the format json is offered no tools, so none are advertised */
 	if (!r && d->format != FORMAT_JSON)
 		take_sections(d);

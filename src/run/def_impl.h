@@ -57,6 +57,10 @@ struct agent_conf {
 
 #define CONF_MODEL_FIELDS 4
 #define CONF_HANDLING_FIELDS 1
+#define CONF_ROSTER_FIELDS 3
+#define CONF_HUMAN_FIELDS 6
+extern const struct conf_field brd_roster_fields[CONF_ROSTER_FIELDS];
+extern const struct conf_field brd_human_fields[CONF_HUMAN_FIELDS];
 extern const struct conf_field brd_model_fields[CONF_MODEL_FIELDS];
 extern const struct conf_field brd_handling_fields[CONF_HANDLING_FIELDS];
 
@@ -73,6 +77,10 @@ struct def_parts {
 };
 int brd_def_build(struct agent_def **ret, const char *id, struct bread_str json, const char *dir,
 	const struct def_parts *parts, struct bread_err *err);
+
+/* r, and with it the key in dots that a fault stands at: "hooks", "humanTools.0". */
+#define DEF_NO_INDEX SIZE_MAX
+int brd_def_at(struct bread_err *err, int r, const char *key, size_t index);
 
 struct retry_def brd_def_retry(const struct retry_conf *c);
 /* An object with members as its text, else the empty one. */

@@ -11,7 +11,7 @@ struct roster_conf {
 	int64_t max;
 };
 
-static const struct conf_field roster_fields[] = {
+const struct conf_field brd_roster_fields[CONF_ROSTER_FIELDS] = {
 	{ .key = "agentId",
 		.type = CONF_ID,
 		.offset = AT(roster_conf, agent_id),
@@ -85,7 +85,7 @@ static void take_kinds(struct agent_def *d, const enum tool_kind *kinds, size_t 
 static int add_entry(struct agent_def *d, struct jval v, struct bread_err *err)
 {
 	struct roster_conf c = { 0 };
-	int r = brd_conf_read(roster_fields, CONF_COUNT(roster_fields), v, &c, NULL,
+	int r = brd_conf_read(brd_roster_fields, CONF_ROSTER_FIELDS, v, &c, NULL,
 		"supervisor.agents", &d->arena, err);
 
 	if (r)
@@ -112,7 +112,7 @@ int brd_def_supervisor(struct agent_def *d, const struct supervisor_conf *c, str
 	d->reenters = c->reenters;
 	d->roster = brd_arena_array(&d->arena, brd_json_count(c->agents) + 1, sizeof(*d->roster));
 	for (struct json_iter it = brd_json_each(c->agents); !r && brd_json_next(&it);)
-		r = add_entry(d, it.value, err);
+		r = brd_def_at(err, add_entry(d, it.value, err), "supervisor.agents", it.index);
 	if (!r)
 		r = brd_def_add_core(d, delegate_tools, err);
 	if (!r)
@@ -127,13 +127,14 @@ int brd_def_loop(struct agent_def *d, const struct loop_conf *c, struct bread_er
 	int r;
 
 	if (!c->pool.n)
-		return brd_fail(err, BREAD_E_INVALID, "agent",
+		return brd_fail(err, BREAD_E_INVALID, "loop.pool",
 			"loop.pool is empty; list the agents that a loop may be made of");
 	d->pool = brd_arena_array(&d->arena, c->pool.n + 1, sizeof(char *));
 	memcpy(d->pool, c->pool.v, c->pool.n * sizeof(char *));
 	d->rounds_max = c->rounds;
 	d->loop_retry = brd_def_retry(&c->retry);
 	r = brd_def_hooks(&d->loop_hook_set, c->hooks, BREAD_HOOK_LOOP, d->dir, "the loop", err);
+	brd_def_at(err, r, "loop.hooks", DEF_NO_INDEX);
 	if (!r)
 		r = brd_def_add_core(d, loop_tools, err);
 	if (!r)

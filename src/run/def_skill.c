@@ -102,7 +102,7 @@ int brd_def_skills(struct agent_def *d, struct jval list, struct bread_err *err)
 
 	d->skills = brd_arena_array(&d->arena, brd_json_count(list) + 1, sizeof(*d->skills));
 	for (struct json_iter it = brd_json_each(list); !r && brd_json_next(&it);)
-		r = add_skill(d, it.value, err);
+		r = brd_def_at(err, add_skill(d, it.value, err), "skills", it.index);
 	return r;
 }
 

@@ -19,7 +19,7 @@ struct tool_conf {
 	struct conf_strs credentials;
 };
 
-static const struct conf_field human_fields[] = {
+const struct conf_field brd_human_fields[CONF_HUMAN_FIELDS] = {
 	{ .key = "name",
 		.type = CONF_NAME,
 		.offset = AT(tool_conf, name),
@@ -260,7 +260,7 @@ int brd_def_add_human(struct agent_def *d, struct jval v, struct bread_err *err)
 	char *leaf;
 	bool fresh;
 	int r = brd_conf_read(
-		human_fields, CONF_COUNT(human_fields), v, &c, NULL, "humanTools", &d->arena, err);
+		brd_human_fields, CONF_HUMAN_FIELDS, v, &c, NULL, "humanTools", &d->arena, err);
 
 	if (r)
 		return r;

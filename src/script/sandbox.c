@@ -135,7 +135,7 @@ static int bread_log(lua_State *L)
 		luaL_tolstring(L, i, NULL);
 		luaL_addvalue(&b);
 		if (i < n)
-			luaL_addchar(&b, '\t');
+			luaL_addchar(&b, ' ');
 	}
 	luaL_pushresult(&b);
 	text = lua_tolstring(L, -1, &len);

@@ -30,6 +30,9 @@ struct server_conf {
 		char *cert, *key;
 	} tls;
 };
+/* Does it name ways in that there are? */
+int brd_server_check_ingress(struct jval list, struct bread_err *err);
+
 extern const struct conf_field brd_server_fields[];
 extern const size_t brd_server_field_count;
 

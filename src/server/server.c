@@ -169,8 +169,7 @@ static const struct bread_ingress_ops *ingress_named(struct bread_str word)
 			return built_in[i].ops;
 
 	pthread_mutex_lock(&known_lock);
-	brd_list_each(it, &known)
-	{
+	brd_list_each(it, &known) {
 		struct known_ingress *k = brd_list_of(it, struct known_ingress, link);
 
 		if (!ops && brd_str_is(word, k->ops->name))
@@ -182,8 +181,7 @@ static const struct bread_ingress_ops *ingress_named(struct bread_str word)
 
 static bool is_mounted(const struct bread_server *s, const struct bread_ingress_ops *ops)
 {
-	brd_list_each(it, &s->mounted)
-	{
+	brd_list_each(it, &s->mounted) {
 		if (brd_list_of(it, struct mounted, link)->ingress->ops == ops)
 			return true;
 	}
@@ -213,18 +211,44 @@ static int mount(struct bread_server *s, const struct bread_ingress_ops *ops, st
 	return 0;
 }
 
+static struct bread_str word_of(struct jval entry, struct arena *a)
+{
+	bool object = brd_json_type(entry) == JSON_OBJECT;
+
+	return brd_json_str(object ? brd_json_get(entry, "type") : entry, a);
+}
+
+static int unknown_ingress(struct bread_str word, struct bread_err *err)
+{
+	return brd_fail(err, BREAD_E_INVALID, "ingress",
+		"there is no ingress \"%.*s\"; known ones are http-chunked and http-sse",
+		BRD_ARG(word));
+}
+
+int brd_server_check_ingress(struct jval list, struct bread_err *err)
+{
+	struct arena a = { 0 };
+	int r = 0;
+
+	if (brd_json_type(list) != JSON_ARRAY && !ingress_named(word_of(list, &a)))
+		r = unknown_ingress(word_of(list, &a), err);
+	for (struct json_iter it = brd_json_each(list);
+		!r && brd_json_type(list) == JSON_ARRAY && brd_json_next(&it);)
+		if (!ingress_named(word_of(it.value, &a)))
+			r = unknown_ingress(word_of(it.value, &a), err);
+	brd_arena_fini(&a);
+	return r;
+}
+
 static int mount_entry(struct bread_server *s, struct jval entry, struct bread_err *err)
 {
 	bool object = brd_json_type(entry) == JSON_OBJECT;
-	struct jval type = object ? brd_json_get(entry, "type") : entry;
-	struct bread_str word = brd_arena_copy(&s->arena, brd_json_str(type, &s->arena));
+	struct bread_str word = brd_arena_copy(&s->arena, word_of(entry, &s->arena));
 	struct bread_str options = object ? brd_json_raw(entry) : BRD_STR("{}");
 	const struct bread_ingress_ops *ops = ingress_named(word);
 
 	if (!ops)
-		return brd_fail(err, BREAD_E_INVALID, "ingress",
-			"there is no ingress \"%.*s\"; known ones are http-chunked and http-sse",
-			BRD_ARG(word));
+		return unknown_ingress(word, err);
 	return mount(s, ops, word, brd_arena_copy(&s->arena, options), err);
 }
 

@@ -90,6 +90,19 @@ void brd_store_close(struct bread_store *s)
 	free(box_of(s));
 }
 
+int brd_store_check(struct bread_str word, struct bread_str options, struct bread_err *err)
+{
+	struct bread_store *s;
+	int r;
+
+	if (brd_str_is(word, "sqlite"))
+		return options.n ? brd_sqlite_check(options, err) : 0;
+	r = brd_store_open(&s, word, (struct bread_str){ 0 }, options, err); /* leaves nothing */
+	if (!r)
+		brd_store_close(s);
+	return r;
+}
+
 static void add_to(uint64_t *sum, uint64_t more)
 {
 	__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);

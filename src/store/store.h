@@ -13,6 +13,9 @@ int brd_store_open(struct bread_store **ret, struct bread_str word, struct bread
 /* The same for a table that may be an embedder's. */
 int brd_store_open_ops(struct bread_store **ret, const struct bread_store_ops *ops,
 	struct bread_str url, struct bread_str options, struct bread_err *err);
+/* Would it be opened, as far as the word and the options say? Makes nothing. */
+int brd_store_check(struct bread_str word, struct bread_str options, struct bread_err *err);
+int brd_sqlite_check(struct bread_str options, struct bread_err *err); /* of sqlite */
 void brd_store_close(struct bread_store *s); /* no op is in flight by now; NULL, too */
 /* tx->op and r->op were made by bread_op_init for the calling loop; they end there. */
 void brd_store_commit(struct bread_store *s, struct bread_tx *tx);

@@ -161,6 +161,17 @@ class Invoke(Case):
         r = self.p.run('invoke', 'nobody', 'x')
         self.assertEqual((r.status, r.err), (1, '[bread] Agent "nobody" not found. Available: asker, hello\n'))
 
+    def test_pipelines_are_named_beside_agents(self):
+        self.p.write('pipelines/two.yaml', '- { type: agent, agentId: hello }\n')
+        r = self.p.run('invoke', 'tow', 'x')
+        self.assertEqual((r.status, r.err.splitlines()[1]), (1, '[bread] Pipelines: two'))
+
+    def test_a_start_that_is_refused_names_file_and_line(self):
+        self.p.write('bread.yaml', FILES['bread.yaml'] + 'ingress: http-see\n')
+        r = self.p.run('start', '-p', '0')
+        self.assertEqual(r.status, 1)
+        self.assertRegex(r.err, r'^\[bread\] bread\.yaml:\d+:10: there is no ingress "http-see"')
+
     def test_a_run_that_waits_for_a_human_is_status_3(self):
         r = self.p.run('invoke', 'asker', 'x')
         self.assertEqual(r.status, 3)

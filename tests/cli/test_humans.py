@@ -132,6 +132,14 @@ class Resume(Case):
         self.assertIn('denied', self.p.run('resume', self.suspended('gate'), 'n').out)
         self.assertIn('too risky', self.p.run('resume', self.suspended('gate'), 'no too risky').out)
 
+    def test_a_word_that_is_neither_is_no_answer_to_an_approval(self):
+        id = self.suspended('gate')
+        for word in ('maybe', 'true', '"y"'):
+            r = self.p.run('resume', id, word)
+            self.assertEqual((r.status, r.out), (2, ''))
+            self.assertIn('y or n', r.err)
+        self.assertEqual(self.p.run('resume', id, '{"approved":true}').out, 'it gave 1\n')
+
     def test_the_next_question_is_status_3(self):
         self.p.write('pipelines/two.yaml', '- { type: agent, agentId: asker }\n- { type: agent, agentId: gate }\n')
         r = self.p.run('resume', self.suspended('two'), GOOD)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/store.h"
 #include "store/sqlite/impl.h"
 
 #define MAX_WINDOW_MS 1000
@@ -62,6 +63,13 @@ static int read_options(struct sqlite_options *o, struct bread_str text, struct 
 			r = read_option(o, brd_json_str(it.key, &a), it.value, err);
 	brd_arena_fini(&a);
 	return r;
+}
+
+int brd_sqlite_check(struct bread_str options, struct bread_err *err)
+{
+	struct sqlite_options o;
+
+	return read_options(&o, options, err);
 }
 
 static int check_url(struct bread_str url, struct bread_err *err)
