@@ -6,7 +6,8 @@
  * one to the other meanwhile, so it is looked at again until one of them has
  * heard the wish: after the wish is written it is looked at once more, and who suspends
  * a run looks at its row once that is committed; whichever is second sees the
- * other. */
+ * other. Whoever is told that a run will be cancelled may rely on it: the wish is in the
+ * store by then, also for a run that is live here. */
 #include <stdlib.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@ struct cancelling {
 	struct timer timer;
 	unsigned looks;
 	bool wished; /* it is in the run's row */
+	bool told;   /* its loop has heard it */
 };
 
 static void end(struct cancelling *c, enum bread_code code, const struct bread_err *err)
@@ -69,7 +71,7 @@ static void on_wish(struct bread_op *op)
 {
 	struct cancelling *c = op->arg;
 
-	if (op->code != BREAD_OK) {
+	if (op->code != BREAD_OK || c->told) {
 		end(c, op->code, &op->err);
 		return;
 	}
@@ -77,24 +79,42 @@ static void on_wish(struct bread_op *op)
 	look(c);
 }
 
+static struct bread_rec *add(struct cancelling *c, enum bread_rec_kind kind)
+{
+	struct bread_rec *rec = &c->recs[c->tx.count++];
+
+	*rec = (struct bread_rec){ .kind = kind };
+	return rec;
+}
+
 static void write_wish(struct cancelling *c)
 {
-	/* the owner of a tree looks at its root's row, and reads what was written for it */
-	c->recs[0] = (struct bread_rec){ .kind = BREAD_REC_RUN_CANCEL };
-	c->recs[0].run.id = c->id;
-	c->recs[1] = (struct bread_rec){ .kind = BREAD_REC_RUN_WAKE };
-	c->recs[1].run.id = c->root;
 	c->tx.recs = c->recs;
-	c->tx.count = 2;
+	c->tx.count = 0;
+	add(c, BREAD_REC_RUN_CANCEL)->run.id = c->id;
+	if (!c->told) /* the owner of a tree looks at its root's row, and reads what is new */
+		add(c, BREAD_REC_RUN_WAKE)->run.id = c->root;
 	if (!brd_str_eq(c->id, c->root))
-		c->recs[c->tx.count++] = (struct bread_rec){ .kind = BREAD_REC_NODE,
-			.node = { .run_id = c->id,
-				.name = BRD_STR("cancel"),
-				.kind = BRD_STR("cancel"),
-				.state = BREAD_NODE_ANSWERED,
-				.data = BRD_STR("{}") } };
+		add(c, BREAD_REC_NODE)->node = (struct bread_node_row){ .run_id = c->id,
+			.name = BRD_STR("cancel"),
+			.kind = BRD_STR("cancel"),
+			.state = BREAD_NODE_ANSWERED,
+			.data = BRD_STR("{}") };
 	bread_op_init(&c->tx.op, c->loop, on_wish, c);
 	brd_store_commit(c->b->store, &c->tx);
+}
+
+/* It is live here, and has heard of it. */
+static void told(struct cancelling *c)
+{
+	if (c->wished || !c->op) {
+		end(c, BREAD_OK, NULL);
+		return;
+	}
+	c->told = true;
+	if (!c->root.n)
+		c->root = c->id;
+	write_wish(c);
 }
 
 static void not_found(struct cancelling *c)
@@ -123,7 +143,7 @@ static void ask_row(struct cancelling *c, struct bread_str id, void (*on_end)(st
 static void look_at_tree(struct cancelling *c, const struct bread_run_row *root)
 {
 	if (brd_active_cancel(c->b, c->root, c->id))
-		end(c, BREAD_OK, NULL);
+		told(c);
 	else if (root->status == BREAD_RUN_SUSPENDED)
 		brd_run_end_suspended(&c->b->env, c->loop, root, c->id, on_woken, c);
 	else if (!c->wished)
@@ -183,7 +203,7 @@ static void ask_row(struct cancelling *c, struct bread_str id, void (*on_end)(st
 static void look(struct cancelling *c)
 {
 	if (brd_active_cancel(c->b, c->id, c->id)) {
-		end(c, BREAD_OK, NULL);
+		told(c);
 		return;
 	}
 	ask_row(c, c->id, on_row);

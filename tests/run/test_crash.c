@@ -74,10 +74,46 @@ static void a_crash_after_any_commit_is_survived(void **state)
 	assert_true(sum.ran_again > 0);
 }
 
+/* ---- a cancel ---- */
+
+static void on_wish(struct bread_op *op)
+{
+	*(bool *)op->arg = true;
+}
+
+/* While a tool holds the run up, which is told to end and cannot yet. */
+static void a_cancel_that_was_confirmed_is_not_forgotten(void **state)
+{
+	enum bread_run_status status;
+	struct bread_op op;
+	bool done = false;
+	struct bread_read r;
+	struct play p;
+
+	play_open(&p, &scenarios[1]);
+	p.hold = true;
+	play_start(&p);
+	while (!p.held_count)
+		play_turn(&p);
+	bread_op_init(&op, bread_here(p.b), on_wish, &done);
+	bread_cancel(p.b, brd_str(p.id), &status, &op);
+	while (!done)
+		play_turn(&p);
+	assert_int_equal(op.code, BREAD_OK);
+	play_kill(&p);
+	p.told = 0;
+	p.b = play_instance(&p);
+	play_until_ended(&p);
+	assert_int_equal(play_row(&p, &r).status, BREAD_RUN_CANCELLED);
+	bread_read_fini(&r);
+	play_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_crash_after_any_commit_is_survived),
+		cmocka_unit_test(a_cancel_that_was_confirmed_is_not_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
