@@ -4,6 +4,7 @@
  *
  * What goes wrong with a call never fails the run: the model is told. A call whose turn was put
  * aside before it had its answer is answered late: by a message of its own. */
+#include <stdio.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "run/asking.h"
@@ -51,8 +52,11 @@ bool brd_tool_late(const struct tool_node *t)
 	return !t->inner && t->turn < t->node.run->stored_turns;
 }
 
-/* {"callId","name","args"} when it starts; "json" or "text", and "failed" when it has ended. */
-void brd_tool_journal(struct tool_node *t, enum bread_node_state state, const struct child *c)
+/* ---- the journal ---- */
+
+/* {"callId","name", …} */
+static void journal(struct tool_node *t, enum bread_node_state state,
+	void (*fill)(struct jsonw *w, const void *arg), const void *arg)
 {
 	struct buf b;
 	struct jsonw w;
@@ -62,45 +66,81 @@ void brd_tool_journal(struct tool_node *t, enum bread_node_state state, const st
 	brd_jw_obj(&w);
 	brd_jw_kstr(&w, "callId", t->call_id);
 	brd_jw_kstr(&w, "name", t->name);
-	if (state == BREAD_NODE_ENDED) {
-		brd_jw_kraw(&w, "json", t->result.json);
-		if (!t->result.json.n)
-			brd_jw_kstr(&w, "text", t->result.text);
-		brd_jw_kbool(&w, "failed", t->result.failed);
-		if (brd_tool_late(t))
-			brd_jw_kbool(&w, "late", true);
-	} else {
+	if (state == BREAD_NODE_STARTED)
 		brd_jw_kraw(&w, "args", t->args);
-	}
-	if (c && c->id[0])
-		brd_child_journal(c, &w);
+	if (fill)
+		fill(&w, arg);
 	brd_jw_end_obj(&w);
 	brd_node_journal(&t->node, state, brd_buf_str(&b));
 	brd_buf_fini(&b);
 }
 
-void brd_tool_journal_task(struct tool_node *t, const char *task_run_id)
+void brd_tool_began(
+	struct tool_node *t, void (*more)(struct jsonw *w, const void *arg), const void *arg)
 {
-	struct buf b;
-	struct jsonw w;
+	journal(t, BREAD_NODE_STARTED, more, arg);
+}
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "callId", t->call_id);
-	brd_jw_kstr(&w, "name", t->name);
-	brd_jw_kraw(&w, "args", t->args);
-	brd_jw_kstr(&w, "taskRunId", brd_str(task_run_id));
-	brd_jw_end_obj(&w);
-	brd_node_journal(&t->node, BREAD_NODE_STARTED, brd_buf_str(&b));
-	brd_buf_fini(&b);
+static void put_child(struct jsonw *w, const void *arg)
+{
+	brd_child_journal(arg, w);
+}
+
+void brd_tool_began_run(struct tool_node *t, const struct child *c)
+{
+	journal(t, BREAD_NODE_STARTED, put_child, c);
+}
+
+static void put_result(struct jsonw *w, const void *arg)
+{
+	const struct tool_node *t = arg;
+
+	brd_jw_kraw(w, "json", t->result.json);
+	if (!t->result.json.n)
+		brd_jw_kstr(w, "text", t->result.text);
+	brd_jw_kbool(w, "failed", t->result.failed);
+	if (brd_tool_late(t))
+		brd_jw_kbool(w, "late", true);
 }
 
 enum flow brd_tool_ended(struct tool_node *t)
 {
-	brd_tool_journal(t, BREAD_NODE_ENDED, NULL);
+	journal(t, BREAD_NODE_ENDED, put_result, t);
 	return brd_node_end(&t->node, END_OK);
 }
+
+void brd_tool_load(struct node *n, enum bread_node_state state, struct jval data)
+{
+	struct tool_node *t = (struct tool_node *)n;
+
+	sscanf(n->name, "tool.%u.", &t->turn);
+	t->call_id =
+		brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "callId"), &t->arena));
+	t->name = brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "name"), &t->arena));
+	t->tool = brd_agent_def_tool(n->run->def, t->name);
+	if (state == BREAD_NODE_STARTED) {
+		t->args = brd_arena_copy(&t->arena, brd_json_raw(brd_json_get(data, "args")));
+		t->interrupted = true;
+		return;
+	}
+	brd_tool_answer(t, brd_json_str(brd_json_get(data, "text"), &t->arena),
+		brd_json_raw(brd_json_get(data, "json")),
+		brd_json_bool(brd_json_get(data, "failed"), false));
+	/* what was said before somebody else answered is no part of the output */
+	if (brd_json_bool(brd_json_get(data, "late"), false))
+		brd_buf_clear(&n->run->text);
+	n->end = END_OK;
+}
+
+void brd_tool_fini(struct node *n)
+{
+	struct tool_node *t = (struct tool_node *)n;
+
+	brd_timer_stop(&t->backoff);
+	brd_arena_fini(&t->arena);
+}
+
+/* ---- its beginning ---- */
 
 /* Arguments that do not fit, and names that nobody has: no crumb, the model is told
  * (docs/tools.md). */

@@ -37,6 +37,9 @@ struct tool_node {
 void brd_tool_init(struct tool_node *t, const struct model_node *m, size_t at);
 /* The same call as another node's, which decided that it may run. */
 void brd_tool_init_as(struct tool_node *t, const struct tool_node *of);
+/* load and fini of every kind: what the journal has of a call, and what it owns. */
+void brd_tool_load(struct node *n, enum bread_node_state state, struct jval data);
+void brd_tool_fini(struct node *n);
 /* A call that cannot run (arguments that do not fit, a name nobody has) is settled
  * with an answer for the model: true. */
 bool brd_tool_refused(struct tool_node *t);
@@ -56,8 +59,12 @@ void brd_tool_announce(struct tool_node *t);
 void brd_tool_crumb(struct tool_node *t, struct crumb_draft *d, enum crumb_type type);
 void brd_tool_fail_crumb(struct tool_node *t, const struct run_error *e);
 bool brd_tool_late(const struct tool_node *t); /* its turn was put aside already */
-void brd_tool_journal(struct tool_node *t, enum bread_node_state state, const struct child *c);
-void brd_tool_journal_task(struct tool_node *t, const char *task_run_id); /* it begins */
+
+/* Its start goes into the journal: {"callId","name","args"}, what more adds (NULL: nothing), or
+ * the run that answers it. */
+void brd_tool_began(
+	struct tool_node *t, void (*more)(struct jsonw *w, const void *arg), const void *arg);
+void brd_tool_began_run(struct tool_node *t, const struct child *c);
 
 /* Ends of a call, each with its crumb: it has its result (JSON, or empty); an attempt has failed,
  * which hooks and the tool's definition may repeat (again is set then, and the node woken); it has

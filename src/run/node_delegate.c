@@ -148,7 +148,7 @@ static enum flow start(struct delegate_node *n, struct bread_str agent_id, struc
 	spec.path = brd_arena_printf(&t->arena, "\"%s\",\"%.*s\"", t->node.name, BRD_ARG(agent_id));
 	n->child.run = brd_run_child(&t->node, &spec);
 	snprintf(n->child.id, sizeof(n->child.id), "%s", n->child.run->id);
-	brd_tool_journal(t, BREAD_NODE_STARTED, &n->child);
+	brd_tool_began_run(t, &n->child);
 	brd_agent_def_unref(def);
 	return FLOW_WAIT;
 }
@@ -211,7 +211,7 @@ static void delegate_load(struct node *node, enum bread_node_state state, struct
 	struct delegate_node *n = (struct delegate_node *)node;
 	struct jval args = brd_json_get(data, "args");
 
-	brd_tool_node.load(node, state, data);
+	brd_tool_load(node, state, data);
 	if (state == BREAD_NODE_ENDED)
 		return;
 	node->begun = true;
@@ -221,15 +221,10 @@ static void delegate_load(struct node *node, enum bread_node_state state, struct
 	brd_child_found(node, &n->child, data, n->entry ? n->entry->show : SHOW_ALL);
 }
 
-static void delegate_fini(struct node *n)
-{
-	brd_tool_node.fini(n);
-}
-
 const struct node_ops brd_delegate_node = {
 	.kind = "delegate",
 	.size = sizeof(struct delegate_node),
 	.advance = delegate_advance,
 	.load = delegate_load,
-	.fini = delegate_fini,
+	.fini = brd_tool_fini,
 };

@@ -23,24 +23,13 @@ static struct bread_str kind_of(const struct human_node *h)
 	return h->approval ? BRD_STR("approval") : BRD_STR("input");
 }
 
-/* {"callId","name","args","checkpointId","kind"}: all that an answer needs. */
-static void journal_question(struct human_node *h)
+/* With the call's own members: all that an answer needs. */
+static void put_question(struct jsonw *w, const void *arg)
 {
-	struct tool_node *t = &h->tool;
-	struct buf b;
-	struct jsonw w;
+	const struct human_node *h = arg;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "callId", t->call_id);
-	brd_jw_kstr(&w, "name", t->name);
-	brd_jw_kraw(&w, "args", t->args);
-	brd_jw_kstr(&w, "checkpointId", brd_str(h->checkpoint_id));
-	brd_jw_kstr(&w, "kind", kind_of(h));
-	brd_jw_end_obj(&w);
-	brd_node_journal(&t->node, BREAD_NODE_STARTED, brd_buf_str(&b));
-	brd_buf_fini(&b);
+	brd_jw_kstr(w, "checkpointId", brd_str(h->checkpoint_id));
+	brd_jw_kstr(w, "kind", kind_of(h));
 }
 
 static void write_checkpoint(struct human_node *h)
@@ -83,7 +72,7 @@ static void ask(struct human_node *h)
 {
 	brd_uuid7(h->checkpoint_id);
 	write_checkpoint(h);
-	journal_question(h);
+	brd_tool_began(&h->tool, put_question, h);
 	brd_choke_emit_human(h->tool.node.run, CRUMB_HUMAN_REQUIRED, fill_required, h);
 }
 
@@ -208,7 +197,7 @@ static void human_load(struct node *n, enum bread_node_state state, struct jval 
 
 	if (n->end != END_NONE || h->answered)
 		return;
-	brd_tool_node.load(n, state == BREAD_NODE_ANSWERED ? BREAD_NODE_STARTED : state, data);
+	brd_tool_load(n, state == BREAD_NODE_ANSWERED ? BREAD_NODE_STARTED : state, data);
 	if (state == BREAD_NODE_ENDED)
 		return;
 	h->tool.interrupted = false;
@@ -224,15 +213,10 @@ static void human_load(struct node *n, enum bread_node_state state, struct jval 
 	h->response = brd_arena_copy(&h->tool.arena, brd_json_raw(brd_json_get(data, "response")));
 }
 
-static void human_fini(struct node *n)
-{
-	brd_tool_node.fini(n);
-}
-
 const struct node_ops brd_human_node = {
 	.kind = "human",
 	.size = sizeof(struct human_node),
 	.advance = human_advance,
 	.load = human_load,
-	.fini = human_fini,
+	.fini = brd_tool_fini,
 };

@@ -92,7 +92,7 @@ static void start_run(struct loop_node *n)
 		&t->arena, "\"%s\",\"%lld\"", t->node.name, (long long)l->rounds + 1);
 	n->child.run = brd_run_child(&t->node, &spec);
 	snprintf(n->child.id, sizeof(n->child.id), "%s", n->child.run->id);
-	brd_tool_journal(t, BREAD_NODE_STARTED, &n->child);
+	brd_tool_began_run(t, &n->child);
 }
 
 static enum flow start_round(struct loop_node *n, struct bread_str input)
@@ -305,7 +305,7 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 	h = ask(n, BREAD_HOOK_LOOP_INIT);
 	if (!h)
 		return start_round(n, n->input);
-	brd_tool_journal(t, BREAD_NODE_STARTED, NULL);
+	brd_tool_began(t, NULL, NULL);
 	brd_hooks_start(h);
 	return FLOW_WAIT;
 }
@@ -522,7 +522,7 @@ static void loop_load(struct node *node, enum bread_node_state state, struct jva
 {
 	struct loop_node *n = (struct loop_node *)node;
 
-	brd_tool_node.load(node, state, data);
+	brd_tool_load(node, state, data);
 	if (state == BREAD_NODE_ENDED)
 		return;
 	node->begun = true;
@@ -534,16 +534,11 @@ static void loop_load(struct node *node, enum bread_node_state state, struct jva
 		node->run->loop_state->running = false; /* it was cut short before its run began */
 }
 
-static void loop_fini(struct node *n)
-{
-	brd_tool_node.fini(n);
-}
-
 const struct node_ops brd_loop_node = {
 	.kind = "loop",
 	.size = sizeof(struct loop_node),
 	.advance = loop_advance,
 	.cancel = loop_cancel,
 	.load = loop_load,
-	.fini = loop_fini,
+	.fini = brd_tool_fini,
 };

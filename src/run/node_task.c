@@ -157,13 +157,18 @@ static void on_call_end(struct bread_op *op)
 	brd_tree_release(t);
 }
 
+static void put_id(struct jsonw *w, const void *arg)
+{
+	brd_jw_kstr(w, "taskRunId", brd_str(arg));
+}
+
 static void call(struct task_node *n)
 {
 	struct run *r = run_of(n);
 
 	begin_record(n);
 	start_crumb(n);
-	brd_tool_journal_task(&n->tool, n->id);
+	brd_tool_began(&n->tool, put_id, n->id);
 	n->began_mono = brd_clock_mono();
 	n->call.def = n->tool.tool->task;
 	n->call.input = n->input;
@@ -389,7 +394,7 @@ static void task_load(struct node *node, enum bread_node_state state, struct jva
 {
 	struct task_node *n = (struct task_node *)node;
 
-	brd_tool_node.load(node, state, data);
+	brd_tool_load(node, state, data);
 	snprintf(n->id, sizeof(n->id), "%.*s",
 		BRD_ARG(brd_json_str(brd_json_get(data, "taskRunId"), &n->tool.arena)));
 	n->open = state == BREAD_NODE_STARTED && n->id[0];
@@ -400,7 +405,7 @@ static void task_fini(struct node *node)
 	struct task_node *n = (struct task_node *)node;
 
 	brd_task_call_fini(&n->call);
-	brd_tool_node.fini(node);
+	brd_tool_fini(node);
 }
 
 const struct node_ops brd_task_node = {

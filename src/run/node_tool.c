@@ -4,8 +4,6 @@
  * Its start is in the journal before it runs. After a crash "started, no result"
  * is a fact that the tool's definition decides: again if it is idempotent, else
  * an error that the model can react to (contract C11). */
-#include <stdio.h>
-#include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "run/call.h"
@@ -122,7 +120,7 @@ static enum flow tool_advance(struct node *n)
 	if (!t->interrupted) {
 		if (!brd_tool_may_begin(t))
 			return FLOW_WAIT;
-		brd_tool_journal(t, BREAD_NODE_STARTED, NULL);
+		brd_tool_began(t, NULL, NULL);
 	}
 	n->begun = true;
 	brd_node_launch(n);
@@ -138,43 +136,12 @@ static void tool_cancel(struct node *n)
 		bread_op_cancel(&t->call.op);
 }
 
-static void tool_load(struct node *n, enum bread_node_state state, struct jval data)
-{
-	struct tool_node *t = (struct tool_node *)n;
-
-	sscanf(n->name, "tool.%u.", &t->turn);
-	t->call_id =
-		brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "callId"), &t->arena));
-	t->name = brd_arena_copy(&t->arena, brd_json_str(brd_json_get(data, "name"), &t->arena));
-	t->tool = brd_agent_def_tool(n->run->def, t->name);
-	if (state == BREAD_NODE_STARTED) {
-		t->args = brd_arena_copy(&t->arena, brd_json_raw(brd_json_get(data, "args")));
-		t->interrupted = true;
-		return;
-	}
-	brd_tool_answer(t, brd_json_str(brd_json_get(data, "text"), &t->arena),
-		brd_json_raw(brd_json_get(data, "json")),
-		brd_json_bool(brd_json_get(data, "failed"), false));
-	/* what was said before somebody else answered is no part of the output */
-	if (brd_json_bool(brd_json_get(data, "late"), false))
-		brd_buf_clear(&n->run->text);
-	n->end = END_OK;
-}
-
-static void tool_fini(struct node *n)
-{
-	struct tool_node *t = (struct tool_node *)n;
-
-	brd_timer_stop(&t->backoff);
-	brd_arena_fini(&t->arena);
-}
-
 const struct node_ops brd_tool_node = {
 	.kind = "tool",
 	.size = sizeof(struct tool_node),
 	.advance = tool_advance,
 	.launch = tool_launch,
 	.cancel = tool_cancel,
-	.load = tool_load,
-	.fini = tool_fini,
+	.load = brd_tool_load,
+	.fini = brd_tool_fini,
 };
