@@ -46,6 +46,25 @@ void brd_jw_end_arr(struct jsonw *w)
 	close_with(w, ']');
 }
 
+struct jsonw brd_jw_begin(struct buf *b)
+{
+	struct jsonw w = brd_jsonw(b);
+
+	brd_buf_init(b, BUF_NO_LIMIT);
+	brd_jw_obj(&w);
+	return w;
+}
+
+struct bread_str brd_jw_finish(struct jsonw *w, struct arena *a)
+{
+	struct bread_str s;
+
+	brd_jw_end_obj(w);
+	s = brd_arena_copy(a, brd_buf_str(w->b));
+	brd_buf_fini(w->b);
+	return s;
+}
+
 /* The key, its colon and what stands around them, in one go. */
 void brd_jw_key(struct jsonw *w, const char *key)
 {

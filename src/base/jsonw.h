@@ -39,6 +39,11 @@ void brd_jw_kbool(struct jsonw *w, const char *key, bool v);
 /* Left out when json is empty. */
 void brd_jw_kraw(struct jsonw *w, const char *key, struct bread_str json);
 
+/* One object as a text of an arena. begin: it is opened in *b, which has no limit. finish: it is
+ * closed and copied, and *b is freed. */
+struct jsonw brd_jw_begin(struct buf *b);
+struct bread_str brd_jw_finish(struct jsonw *w, struct arena *a);
+
 /* A quoted string with its escapes, appended to b. Bytes that are no UTF-8
  * become U+FFFD; three-byte surrogates become \udxxx. */
 void brd_json_quote(struct buf *b, struct bread_str s);

@@ -75,13 +75,10 @@ static struct bread_str server_part(struct cli_args *a, const struct project *p)
 	} over[] = { { "port", "port", true }, { "host", "host", false },
 		{ "idle-timeout", "idleTimeout", true } };
 	struct jval v = brd_json_get(p->config, "server");
-	struct bread_str text;
 	struct buf b;
 	struct jsonw w;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
 		brd_jw_keys(&w, brd_json_str(it.key, &a->arena));
 		brd_jw_raw(&w, brd_json_raw(it.value));
@@ -94,10 +91,7 @@ static struct bread_str server_part(struct cli_args *a, const struct project *p)
 		else if (value)
 			brd_jw_kstr(&w, over[i].key, brd_str(value));
 	}
-	brd_jw_end_obj(&w);
-	text = brd_arena_copy(&a->arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return text;
+	return brd_jw_finish(&w, &a->arena);
 }
 
 /* A sink alone lets nobody in. */

@@ -70,12 +70,6 @@ struct judging {
 	struct bread_str *ret_context;
 };
 
-static void keep_context(struct judging *j, struct buf *b)
-{
-	*j->ret_context = brd_arena_copy(j->a, brd_buf_str(b));
-	brd_buf_fini(b);
-}
-
 static int no_answer(struct judging *j)
 {
 	*j->ret_context = brd_arena_printf(j->a, "{\"expected\":\"%.*s\"}", BRD_ARG(j->type));
@@ -89,17 +83,14 @@ static int other_type(struct judging *j, struct jval received)
 	struct buf b;
 	struct jsonw w;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "expected", j->type);
 	brd_jw_key(&w, "received");
 	if (brd_json_type(received) == JSON_STRING)
 		brd_jw_str(&w, name);
 	else
 		brd_jw_null(&w);
-	brd_jw_end_obj(&w);
-	keep_context(j, &b);
+	*j->ret_context = brd_jw_finish(&w, j->a);
 	return brd_fail_as(j->err, BREAD_E_UPSTREAM, "DECISION_ANSWER", "decision",
 		"Decision host returned %s%.*s answer; expected %.*s.",
 		name.n ? "a " : "an untyped", (int)(name.n < 64 ? name.n : 64),
@@ -135,15 +126,12 @@ static int wrong_bucket(struct judging *j, double value, size_t matches, struct 
 	struct buf b, shown;
 	struct jsonw w;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "type", j->type);
 	brd_jw_key(&w, "value");
 	brd_jw_num(&w, value);
 	brd_jw_kraw(&w, "matches", labels);
-	brd_jw_end_obj(&w);
-	keep_context(j, &b);
+	*j->ret_context = brd_jw_finish(&w, j->a);
 	brd_buf_init(&shown, BUF_NO_LIMIT);
 	brd_json_num_add(&shown, value);
 	brd_fail_as(j->err, BREAD_E_UPSTREAM, "DECISION_BUCKET", "decision",

@@ -135,23 +135,17 @@ struct bread_decision *brd_decision_find(
 static struct bread_str unknown_context(
 	const struct decisions *ds, struct bread_str name, struct arena *a)
 {
-	struct bread_str text;
 	struct buf b;
 	struct jsonw w;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "provider", name);
 	brd_jw_key(&w, "registered");
 	brd_jw_arr(&w);
 	brd_list_each(l, &ds->hosts)
 		brd_jw_str(&w, brd_str(brd_list_of(l, struct named_host, link)->name));
 	brd_jw_end_arr(&w);
-	brd_jw_end_obj(&w);
-	text = brd_arena_copy(a, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return text;
+	return brd_jw_finish(&w, a);
 }
 
 struct bread_decision *brd_decision_of(const struct decisions *ds, struct bread_str name,

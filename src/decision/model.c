@@ -152,18 +152,14 @@ static struct jval typed(struct model_question *q)
 	if (!text.n || brd_json_parse(&q->arena, text, 0, &v, NULL) ||
 		brd_json_type(v) != JSON_OBJECT)
 		return out;
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "type", brd_str(brd_question_name(q->call->type)));
 	brd_jw_kraw(&w, key, brd_json_raw(brd_json_get(v, key)));
 	if (isfinite(q->ask.likely)) {
 		brd_jw_key(&w, "confidence");
 		brd_jw_num(&w, q->ask.likely);
 	}
-	brd_jw_end_obj(&w);
-	brd_json_parse(&q->arena, brd_arena_copy(&q->arena, brd_buf_str(&b)), 0, &out, NULL);
-	brd_buf_fini(&b);
+	brd_json_parse(&q->arena, brd_jw_finish(&w, &q->arena), 0, &out, NULL);
 	return out;
 }
 

@@ -213,21 +213,15 @@ static struct bread_str other_keys(struct jval v, struct arena *a)
 {
 	struct buf b;
 	struct jsonw w;
-	struct bread_str text;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	for (struct json_iter it = brd_json_each(v); brd_json_next(&it);) {
 		if (brd_json_is(it.key, "type") || brd_json_is(it.key, "path"))
 			continue;
 		brd_jw_keys(&w, brd_json_str(it.key, a));
 		brd_jw_raw(&w, brd_json_raw(it.value));
 	}
-	brd_jw_end_obj(&w);
-	text = brd_arena_copy(a, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return text;
+	return brd_jw_finish(&w, a);
 }
 
 /* "sqlite", or {"type":"sqlite","path":"./x.db",…}: the word and where it is. */

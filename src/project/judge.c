@@ -108,20 +108,14 @@ static void on_result(struct bread_op *op)
 /* {"name":N,"input":V,"output":V} */
 static struct bread_str args_of(const struct eval_shown *shown, struct arena *a)
 {
-	struct bread_str args;
 	struct buf b;
 	struct jsonw w;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "name", brd_str(shown->c->name));
 	brd_jw_kraw(&w, "input", brd_json_raw(shown->c->input));
 	brd_jw_kraw(&w, "output", shown->output);
-	brd_jw_end_obj(&w);
-	args = brd_arena_copy(a, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return args;
+	return brd_jw_finish(&w, a);
 }
 
 static void call_tool(struct judging *j, struct bread *b, const struct eval_scorer *s,

@@ -95,18 +95,12 @@ static struct bread_str error_json(struct run *r)
 {
 	struct buf b;
 	struct jsonw w;
-	struct bread_str s;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "code", r->error.code);
 	brd_jw_kstr(&w, "message", r->error.message);
 	brd_jw_kraw(&w, "context", r->error.context);
-	brd_jw_end_obj(&w);
-	s = brd_arena_copy(&r->arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return s;
+	return brd_jw_finish(&w, &r->arena);
 }
 
 void brd_run_fail(struct run *r, const struct run_error *e, bool cancelled)

@@ -60,21 +60,17 @@ static enum flow refuse_stranger(struct delegate_node *n, struct bread_str agent
 	struct jsonw w;
 
 	brd_buf_init(&text, BUF_NO_LIMIT);
-	brd_buf_init(&ctx, BUF_NO_LIMIT);
 	brd_buf_addf(&text,
 		"\"%.*s\" is not in this supervisor's sub-agent roster. Configured sub-agents: ",
 		BRD_ARG(agent_id));
-	w = brd_jsonw(&ctx);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&ctx);
 	brd_jw_kstr(&w, "agentId", r->base.agent_id);
 	brd_jw_kstr(&w, "subAgentId", agent_id);
 	add_roster(r->def, &text, &w);
-	brd_jw_end_obj(&w);
 	brd_buf_addc(&text, '.');
 	e.message = brd_arena_copy(&t->arena, brd_buf_str(&text));
-	e.context = brd_arena_copy(&t->arena, brd_buf_str(&ctx));
+	e.context = brd_jw_finish(&w, &t->arena);
 	brd_buf_fini(&text);
-	brd_buf_fini(&ctx);
 	return brd_tool_fail(t, &e);
 }
 

@@ -139,20 +139,14 @@ static struct bread_str round_result(struct loop_node *n, struct bread_str outpu
 	int64_t max = n->tool.node.run->def->rounds_max;
 	struct buf b;
 	struct jsonw w;
-	struct bread_str s;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "loopId", brd_str(l->id));
 	brd_jw_kint(&w, "iteration", l->rounds);
 	brd_jw_kint(&w, "maxIterations", max);
 	brd_jw_kbool(&w, "canIterate", l->rounds < max);
 	brd_jw_kraw(&w, "output", output);
-	brd_jw_end_obj(&w);
-	s = brd_arena_copy(&n->tool.arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return s;
+	return brd_jw_finish(&w, &n->tool.arena);
 }
 
 static enum flow end_round(struct loop_node *n)
@@ -239,9 +233,7 @@ static enum flow refuse_names(struct loop_node *n, char **bad, bool unknown)
 					       : BRD_STR("LOOP_AGENT_NOT_IN_POOL") };
 
 	brd_buf_init(&text, BUF_NO_LIMIT);
-	brd_buf_init(&ctx, BUF_NO_LIMIT);
-	w = brd_jsonw(&ctx);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&ctx);
 	brd_jw_kstr(&w, "agentId", brd_str(d->id));
 	put_names(&w, unknown ? "missing" : "notInPool", bad);
 	brd_buf_addz(&text, unknown ? "Pipeline agents are not registered: "
@@ -252,12 +244,10 @@ static enum flow refuse_names(struct loop_node *n, char **bad, bool unknown)
 		brd_buf_addz(&text, ". Allowed pool: ");
 		join(&text, d->pool);
 	}
-	brd_jw_end_obj(&w);
 	brd_buf_addc(&text, '.');
 	e.message = brd_arena_copy(&t->arena, brd_buf_str(&text));
-	e.context = brd_arena_copy(&t->arena, brd_buf_str(&ctx));
+	e.context = brd_jw_finish(&w, &t->arena);
 	brd_buf_fini(&text);
-	brd_buf_fini(&ctx);
 	return brd_tool_failed(t, &e);
 }
 
@@ -313,21 +303,16 @@ static enum flow start_loop(struct loop_node *n, struct jval args)
 static struct bread_str next_input(struct loop_node *n, struct jval args)
 {
 	struct loop_state *l = state_of(n);
-	struct bread_str feedback = brd_json_raw(brd_json_get(args, "feedback")), s;
+	struct bread_str feedback = brd_json_raw(brd_json_get(args, "feedback"));
 	struct buf b;
 	struct jsonw w;
 
 	if (!feedback.n)
 		return l->last;
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kraw(&w, "previousOutput", l->last);
 	brd_jw_kraw(&w, "feedback", feedback);
-	brd_jw_end_obj(&w);
-	s = brd_arena_copy(&n->tool.arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return s;
+	return brd_jw_finish(&w, &n->tool.arena);
 }
 
 /* The loop is closed; result is what the model is told. */

@@ -207,11 +207,8 @@ static struct bread_str answered(struct resuming *s)
 {
 	struct buf b;
 	struct jsonw w;
-	struct bread_str text;
 
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "callId", s->row->tool_call_id);
 	brd_jw_kstr(&w, "name", s->row->tool_name);
 	brd_jw_kraw(&w, "args", s->row->schema);
@@ -220,10 +217,7 @@ static struct bread_str answered(struct resuming *s)
 	brd_jw_kraw(&w, "response", s->in.response);
 	if (s->in.expired)
 		brd_jw_kbool(&w, "expired", true);
-	brd_jw_end_obj(&w);
-	text = brd_arena_copy(&s->arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
-	return text;
+	return brd_jw_finish(&w, &s->arena);
 }
 
 static struct bread_rec *add(struct resuming *s, enum bread_rec_kind kind)

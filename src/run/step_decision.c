@@ -71,14 +71,10 @@ static enum flow take(struct step_node *s)
 		return fail(s, &c->op.err, brd_str(c->error_context));
 	if (brd_decision_label(s->def->question, answer, &r->arena, &label, &err, &context))
 		return fail(s, &err, context);
-	brd_buf_init(&b, BUF_NO_LIMIT);
-	w = brd_jsonw(&b);
-	brd_jw_obj(&w);
+	w = brd_jw_begin(&b);
 	brd_jw_kstr(&w, "label", label);
 	brd_jw_kraw(&w, "answer", answer);
-	brd_jw_end_obj(&w);
-	shown = brd_arena_copy(&r->arena, brd_buf_str(&b));
-	brd_buf_fini(&b);
+	shown = brd_jw_finish(&w, &r->arena);
 	return brd_step_end(s, s->in.value, label, shown);
 }
 

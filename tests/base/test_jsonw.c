@@ -150,6 +150,19 @@ static void a_limit_sticks(void **state)
 	brd_buf_fini(&small);
 }
 
+static void an_object_ends_in_an_arena(void **state)
+{
+	struct arena a = { 0 };
+	struct buf b;
+	struct jsonw w = brd_jw_begin(&b);
+
+	brd_jw_kint(&w, "n", 1);
+	assert_str(brd_jw_finish(&w, &a), "{\"n\":1}");
+	w = brd_jw_begin(&b);
+	assert_str(brd_jw_finish(&w, &a), "{}");
+	brd_arena_fini(&a);
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -161,6 +174,7 @@ int main(void)
 		test(what_was_read_is_written_back),
 		test(every_byte_at_every_place),
 		test(a_limit_sticks),
+		test(an_object_ends_in_an_arena),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
