@@ -598,6 +598,54 @@ static void old_snapshot_stops_nobody(void **state)
 	sqlite3_close(db);
 }
 
+#define AT_ONCE 4
+
+struct opener {
+	pthread_barrier_t *gate;
+	const char *path;
+	struct bread_store *store;
+	struct bread_err err;
+	int r;
+};
+
+static void *open_at_once(void *arg)
+{
+	struct opener *o = arg;
+
+	pthread_barrier_wait(o->gate);
+	o->r = brd_store_open(
+		&o->store, BRD_STR("sqlite"), brd_str(o->path), BRD_STR("{}"), &o->err);
+	return NULL;
+}
+
+static void new_file_is_opened_by_several_at_once(void **state)
+{
+	struct world *w = *state;
+	pthread_barrier_t gate;
+
+	pthread_barrier_init(&gate, NULL, AT_ONCE);
+	for (int round = 0; round < 100; round++) {
+		struct opener all[AT_ONCE];
+		pthread_t threads[AT_ONCE];
+		char path[700];
+
+		snprintf(path, sizeof(path), "%s/%d.db", w->dir, round);
+		for (int i = 0; i < AT_ONCE; i++) {
+			all[i] = (struct opener){ .gate = &gate, .path = path };
+			assert_int_equal(
+				pthread_create(&threads[i], NULL, open_at_once, &all[i]), 0);
+		}
+		for (int i = 0; i < AT_ONCE; i++)
+			pthread_join(threads[i], NULL);
+		for (int i = 0; i < AT_ONCE; i++) {
+			if (all[i].r)
+				fail_msg("round %d: %s", round, all[i].err.text);
+			brd_store_close(all[i].store);
+		}
+	}
+	pthread_barrier_destroy(&gate);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -624,6 +672,7 @@ int main(void)
 		T(full_disk_names_the_file_and_the_remedy),
 		T(failed_sync_is_no_success),
 		T(another_writer_is_waited_for),
+		T(new_file_is_opened_by_several_at_once),
 		T(log_does_not_grow_for_ever),
 		T(old_snapshot_stops_nobody),
 	};

@@ -6,6 +6,8 @@
  * loss of power may be gone); window_ms, how long the writer waits for company
  * before it commits (0, the default: it does not). */
 #include <stdlib.h>
+#include <time.h>
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "store/sqlite/impl.h"
 
 #define MAX_WINDOW_MS 1000
+#define WAL_AGAIN_MS 10
 
 struct sqlite_store {
 	struct bread_store store;
@@ -85,13 +88,28 @@ static int check_url(struct bread_str url, struct bread_err *err)
 	return 0;
 }
 
+/* Two who change a new file's mode at once would wait for each other, so SQLite refuses one of them
+ * at once, whatever its busy timeout is. */
+static int to_wal(struct sq_conn *c, struct bread_err *err)
+{
+	const struct timespec pause = { .tv_nsec = WAL_AGAIN_MS * 1000000L };
+	int64_t end = brd_clock_mono() + SQ_BUSY_MS;
+
+	while (brd_sq_exec(c, "PRAGMA journal_mode=WAL", err)) {
+		if (err->code != BREAD_E_BUSY || brd_clock_mono() >= end)
+			return err->code;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* The writer's connection makes the file and the tables; the others come after it. */
 static int open_writer(
 	struct sqlite_store *s, const struct sqlite_options *o, struct bread_err *err)
 {
 	struct sq_conn *c = &s->writer.conn;
 
-	if (brd_sq_open(c, s->path, true, err) || brd_sq_exec(c, "PRAGMA journal_mode=WAL", err))
+	if (brd_sq_open(c, s->path, true, err) || to_wal(c, err))
 		return err->code;
 	if (brd_sq_exec(
 		    c, o->normal ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", err))
