@@ -35,8 +35,7 @@ struct bread_hook_call {
 	struct bread_op op;
 
 	struct bread_hook_info info; /* what is known; unchanged until the op ends */
-	struct loop *loop;
-	void *arg;
+	struct loop *loop;           /* that the op ends on */
 
 	/* out: set before the op ends; freed by the caller with free() */
 	enum bread_hook_answer answer;
