@@ -131,12 +131,13 @@ BREAD_API int bread_format(
 /* A hook in C (bread/hook.h), for the runs of one agent, or of all: agent_id NULL. The agent need
  * not be there yet, and may be defined anew: its hooks stay, for good. Several of a point are
  * asked in the order in which they came. fn is called on the run's loop with arg, which must
- * outlive the instance. */
+ * outlive the instance. BREAD_E_INVALID: the scope has no such point. Any thread. */
 BREAD_API int bread_hook(struct bread *b, const char *agent_id, enum bread_hook_scope scope,
 	enum bread_hook_point point, bread_hook_fn *fn, void *arg, struct bread_err *err);
 /* The same for a set of a kind (bread/ext/hook.h): one's own, &bread_hook_lua or
  * &bread_hook_plugin. options: what would stand behind its key under `hooks`, as JSON. dir: where
- * relative paths start; NULL: the current folder. ops must outlive the instance. */
+ * relative paths start; NULL: the current folder. ops must outlive the instance. Fails as ops->open
+ * does. Any thread. */
 BREAD_API int bread_hook_use(struct bread *b, const char *agent_id,
 	const struct bread_hook_ops *ops, struct bread_str options, const char *dir,
 	struct bread_err *err);
