@@ -179,11 +179,6 @@ int brd_instance_open_decisions(struct bread *b, struct bread_err *err)
 	return r;
 }
 
-struct decisions *brd_instance_decisions(const struct bread *b)
-{
-	return b->decisions;
-}
-
 int bread_decision(struct bread *b, const char *name, const struct bread_decision_ops *ops,
 	struct bread_str options, struct bread_err *err)
 {

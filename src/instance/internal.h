@@ -159,7 +159,6 @@ void brd_instance_close_parts(struct bread *b);
 int brd_instance_open_decisions(struct bread *b, struct bread_err *err); /* after the providers */
 /* v: the whole of bread.yaml. */
 int brd_instance_check_decisions(struct jval v, const struct yaml_doc *doc, struct bread_err *err);
-struct decisions *brd_instance_decisions(const struct bread *b); /* for runs; NULL: none */
 
 /* ---- loops.c ---- */
 int brd_loops_open(struct bread *b, struct bread_err *err);
