@@ -131,6 +131,12 @@ static void on_mark(struct bread_op *op)
 		not_found(s);
 }
 
+/* Nothing waits for an answer: was there one, or never a question? */
+static void ask_mark(struct resuming *s)
+{
+	ask(s, &s->mark, BREAD_READ_IDEMPOTENCY, mark_of(s), on_mark);
+}
+
 /* ---- what may be an answer ---- */
 
 /* false: it was refused, and the checkpoint stays. */
@@ -394,7 +400,7 @@ static void on_root(struct bread_op *op)
 	if (failed(s, op))
 		return;
 	if (s->root.count == 0 || brd_run_ended(root->status)) {
-		not_found(s);
+		ask_mark(s); /* answered, and all over, since the checkpoint was read */
 		return;
 	}
 	s->root_id = root->id;
@@ -423,7 +429,7 @@ static void on_root(struct bread_op *op)
 static void go_on(struct resuming *s)
 {
 	if (!s->row) {
-		ask(s, &s->mark, BREAD_READ_IDEMPOTENCY, mark_of(s), on_mark);
+		ask_mark(s);
 		return;
 	}
 	if (is_for_nobody(s) || !fits(s))

@@ -302,6 +302,8 @@ static void on_claimed(
 	s->asking--;
 	if (!err) {
 		s->answered++;
+	} else if (s->twice && !strcmp(err->name, "CHECKPOINT_NOT_FOUND")) {
+		stage_fail(s, "an answer that came second: %s: %s", err->name, err->text);
 	} else if (strstr(expected, err->name)) {
 		s->refused++;
 		s->rest_until = brd_clock_mono() + 100;

@@ -143,7 +143,7 @@ static void commit(struct bread_store *s, struct bread_tx *tx)
 struct read {
 	struct bread_read read;
 	struct bread_read *outer;
-	bool touched;
+	bool touched, held;
 };
 
 static void on_read(struct bread_op *op)
@@ -157,7 +157,9 @@ static void on_read(struct bread_op *op)
 	to->more = r->read.more;
 	to->memory = r->read.memory;
 	to->release = r->read.release;
-	if (r->touched)
+	if (r->held && op->code == BREAD_OK)
+		world->held = &to->op;
+	else if (r->touched)
 		end(&to->op, op->code, &op->err);
 	else
 		bread_op_end(&to->op, op->code, &op->err);
@@ -178,6 +180,7 @@ static void read_rows(struct bread_store *s, struct bread_read *r)
 	inner = brd_alloc(sizeof(*inner));
 	inner->outer = r;
 	inner->touched = touched;
+	inner->held = touched && world->reads == world->hold_at;
 	inner->read.kind = r->kind;
 	inner->read.key = r->key;
 	inner->read.after = r->after;
@@ -235,6 +238,15 @@ void faulty_reset(struct faulty *f)
 	memset(f, 0, sizeof(*f));
 	f->inner = inner;
 	world = f;
+}
+
+void faulty_let_go(struct faulty *f)
+{
+	struct bread_op *op = f->held;
+
+	f->held = NULL;
+	if (op)
+		bread_op_end(op, BREAD_OK, NULL);
 }
 
 /* ---- beside it ---- */

@@ -22,6 +22,7 @@ struct faulty {
 	unsigned commit_for; /* how many in a row; 0: for ever */
 	enum commit_fault fault;
 	unsigned read_at, read_for; /* the same for reads, which fail */
+	unsigned hold_at;           /* the end of this read is kept; 0: of none */
 	unsigned freeze_after;      /* no commit after this one comes true; 0: all do */
 	unsigned
 		delay; /* ends come up to so many ms late, in an order made from seed; 0: at once */
@@ -31,12 +32,14 @@ struct faulty {
 	unsigned true_commits;
 	bool frozen;
 	unsigned in_flight;
+	struct bread_op *held; /* the read that is kept; it succeeded */
 };
 
 /* One at a time: the table of functions has no room for an argument. */
 void faulty_open(struct faulty *f, const char *word, const char *url);
 void faulty_close(struct faulty *f);
 void faulty_reset(struct faulty *f); /* a new plan, the same store */
+void faulty_let_go(struct faulty *f); /* what is held ends */
 extern const struct bread_store_ops faulty_ops;
 
 /* To the good store itself, on a loop of its own, which faulty_close ends. */

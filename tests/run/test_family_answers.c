@@ -7,6 +7,7 @@
 #include "run/stage.h"
 
 #define OPEN_MAX 3
+#define SLOW_READS 6
 
 struct question {
 	char id[UUID_MAX], call[24];
@@ -116,6 +117,32 @@ static void an_answer_counts_once(void **state)
 		stage_same(&s, s.ran_count, s.family.want.tools);
 		stage_must(&s, s.refused >= s.answered);
 		stage_close(&s);
+	}
+}
+
+/* What the second one had read of the question and of the run was true once. */
+static void an_answer_that_reads_slowly_counts_once(void **state)
+{
+	struct seeds seeds = seeds_of(9200, 60);
+
+	for (unsigned seed = seeds.at; seed < seeds.end; seed++) {
+		for (unsigned n = 1; n <= SLOW_READS; n++) {
+			struct question q;
+			struct stage s;
+
+			stage_open(&s, seed, FAMILY_HUMAN, "answered twice, read %u is slow", n);
+			put_aside(&s);
+			questions(&s, &q, 1);
+			s.twice = true;
+			s.store.hold_at = s.store.reads + n;
+			stage_answer(&s, s.b[0], q.id, q.call);
+			stage_answer(&s, s.b[0], q.id, q.call);
+			for (int i = 0; i < 200; i++)
+				stage_turn(&s);
+			faulty_let_go(&s.store);
+			check_whole(&s);
+			stage_close(&s);
+		}
 	}
 }
 
@@ -265,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_may_come_in_any_order),
 		cmocka_unit_test(an_answer_counts_once),
+		cmocka_unit_test(an_answer_that_reads_slowly_counts_once),
 		cmocka_unit_test(an_answer_to_nothing_changes_nothing),
 		cmocka_unit_test(answers_come_from_any_instance),
 		cmocka_unit_test(one_at_work_elsewhere_hears_its_answers),
