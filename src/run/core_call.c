@@ -80,6 +80,17 @@ void brd_core_read(struct core_call *c, void (*done)(struct core_call *c))
 	brd_store_read(c->env->store, &c->read);
 }
 
+void brd_core_search(struct core_call *c, enum bread_read_kind kind, int most,
+	void (*done)(struct core_call *c))
+{
+	c->read.kind = kind;
+	c->read.filter.agent_id = c->call->agent_id;
+	c->read.filter.text = brd_core_arg(c, "query");
+	c->read.filter.status = -1;
+	c->read.limit = (size_t)brd_json_int_or(brd_json_get(c->args, "limit"), most);
+	brd_core_read(c, done);
+}
+
 void brd_core_return(struct core_call *c, struct buf *json)
 {
 	c->call->result = brd_buf_take(json, &c->call->result_len);

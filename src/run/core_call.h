@@ -28,6 +28,10 @@ struct bread_str brd_core_arg(struct core_call *c, const char *name); /* a strin
 /* Steps. c->rec, or c->read but for its op, are filled before. */
 void brd_core_commit(struct core_call *c, void (*done)(struct core_call *c));
 void brd_core_read(struct core_call *c, void (*done)(struct core_call *c));
+/* Reads what the agent has of kind in which the argument `query` stands: the argument `limit`
+ * of them, or most. */
+void brd_core_search(struct core_call *c, enum bread_read_kind kind, int most,
+	void (*done)(struct core_call *c));
 /* An operation of the caller's: on_end is called with op->arg, and tells the call of its end. */
 void brd_core_step(struct core_call *c, struct bread_op *op, void (*on_end)(struct bread_op *op));
 /* Has the step failed? Then the call has ended. */

@@ -90,14 +90,7 @@ static void found(struct core_call *c)
 
 static void search(struct run_env *env, const struct agent_def *def, struct bread_tool_call *call)
 {
-	struct core_call *c = brd_core_begin(env, call);
-
-	c->read.kind = BREAD_READ_DOCUMENTS;
-	c->read.filter.agent_id = call->agent_id;
-	c->read.filter.text = brd_core_arg(c, "query");
-	c->read.filter.status = -1;
-	c->read.limit = (size_t)brd_json_int_or(brd_json_get(c->args, "limit"), 5);
-	brd_core_read(c, found);
+	brd_core_search(brd_core_begin(env, call), BREAD_READ_DOCUMENTS, 5, found);
 }
 
 static void was_read(struct core_call *c)

@@ -86,14 +86,7 @@ static void found(struct core_call *c)
 
 static void query(struct run_env *env, const struct agent_def *def, struct bread_tool_call *call)
 {
-	struct core_call *c = brd_core_begin(env, call);
-
-	c->read.kind = BREAD_READ_KNOWLEDGE;
-	c->read.filter.agent_id = call->agent_id;
-	c->read.filter.text = brd_core_arg(c, "query");
-	c->read.filter.status = -1;
-	c->read.limit = (size_t)brd_json_int_or(brd_json_get(c->args, "limit"), 10);
-	brd_core_read(c, found);
+	brd_core_search(brd_core_begin(env, call), BREAD_READ_KNOWLEDGE, 10, found);
 }
 
 static void forgot(struct core_call *c)
