@@ -194,7 +194,9 @@ static void on_end(const struct bread_outcome *o, void *arg)
 	if (!k->stored && o->error_code.n) {
 		snprintf(err.name, sizeof(err.name), "%.*s", BRD_ARG(o->error_code));
 		snprintf(err.text, sizeof(err.text), "%.*s", BRD_ARG(o->error_message));
-		snprintf(err.context, sizeof(err.context), "%.*s", BRD_ARG(o->error_context));
+		if (o->error_context.n < sizeof(err.context)) /* a part of it would be no JSON */
+			snprintf(err.context, sizeof(err.context), "%.*s",
+				BRD_ARG(o->error_context));
 		refused(k, &err);
 		return;
 	}

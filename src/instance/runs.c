@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/mem.h"
 #include "instance/internal.h"
 
@@ -14,19 +15,16 @@ static const struct bread_str none;
 static int refuse_input(
 	struct bread_err *err, const struct agent_def *d, const struct schema_fault *f)
 {
-	struct buf ctx;
+	struct err_context ctx;
+	struct jsonw *w;
 
 	brd_fail_as(err, BREAD_E_INVALID, "INPUT_INVALID", "input",
 		"The input does not fit the inputSchema of agent \"%s\"%s%.*s: %.*s", d->id,
 		f->at.n ? " at " : "", BRD_ARG(f->at), BRD_ARG(f->text));
-	if (!err)
-		return BREAD_E_INVALID;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	brd_buf_addf(&ctx, "{\"agentId\":\"%s\",\"path\":", d->id);
-	brd_json_quote(&ctx, f->at);
-	brd_buf_addc(&ctx, '}');
-	snprintf(err->context, sizeof(err->context), "%s", ctx.bad ? "" : ctx.data);
-	brd_buf_fini(&ctx);
+	w = brd_err_context(&ctx);
+	brd_jw_kstr(w, "agentId", brd_str(d->id));
+	brd_jw_kstr(w, "path", f->at);
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_INVALID;
 }
 
@@ -53,18 +51,12 @@ static int take_input(
 
 static int refuse_agent(struct bread_err *err, struct bread_str id)
 {
-	struct buf ctx;
+	struct err_context ctx;
 
 	brd_fail_as(err, BREAD_E_NOT_FOUND, "AGENT_NOT_FOUND", "bread", "Agent not found: \"%.*s\"",
 		BRD_ARG(id));
-	if (!err)
-		return BREAD_E_NOT_FOUND;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	brd_buf_addz(&ctx, "{\"agentId\":");
-	brd_json_quote(&ctx, id);
-	brd_buf_addc(&ctx, '}');
-	snprintf(err->context, sizeof(err->context), "%s", ctx.bad ? "" : ctx.data);
-	brd_buf_fini(&ctx);
+	brd_jw_kstr(brd_err_context(&ctx), "agentId", id);
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_NOT_FOUND;
 }
 

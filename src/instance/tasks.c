@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "instance/internal.h"
@@ -371,22 +372,15 @@ void brd_tasks_leave(struct bread *b)
 
 static int unknown(struct bread_str name, struct bread_str known, struct bread_err *err)
 {
-	struct buf ctx;
-	struct jsonw w;
+	struct err_context ctx;
+	struct jsonw *w;
 
 	brd_fail_as(err, BREAD_E_NOT_FOUND, "TASK_NOT_FOUND", "task",
 		"Task not found: \"%.*s\"; there are: %.*s", BRD_ARG(name), BRD_ARG(known));
-	if (!err)
-		return BREAD_E_NOT_FOUND;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	w = brd_jsonw(&ctx);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "taskId", name);
-	brd_jw_kraw(&w, "available", known);
-	brd_jw_end_obj(&w);
-	if (!ctx.bad)
-		snprintf(err->context, sizeof(err->context), "%s", ctx.data);
-	brd_buf_fini(&ctx);
+	w = brd_err_context(&ctx);
+	brd_jw_kstr(w, "taskId", name);
+	brd_jw_kraw(w, "available", known);
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_NOT_FOUND;
 }
 

@@ -80,8 +80,8 @@ void brd_core_read(struct core_call *c, void (*done)(struct core_call *c))
 	brd_store_read(c->env->store, &c->read);
 }
 
-void brd_core_search(struct core_call *c, enum bread_read_kind kind, int most,
-	void (*done)(struct core_call *c))
+void brd_core_search(
+	struct core_call *c, enum bread_read_kind kind, int most, void (*done)(struct core_call *c))
 {
 	c->read.kind = kind;
 	c->read.filter.agent_id = c->call->agent_id;

@@ -6,6 +6,7 @@
  * later, by another process. */
 #include <stdio.h>
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/jsonw.h"
 #include "run/def_impl.h"
 #include "run/task.h"
@@ -146,23 +147,16 @@ int brd_def_add_task(struct agent_def *d, struct jval v, struct bread_err *err)
 int brd_task_unknown(
 	const char *agent_id, struct bread_str name, struct bread_str known, struct bread_err *err)
 {
-	struct buf ctx;
-	struct jsonw w;
+	struct err_context ctx;
+	struct jsonw *w;
 
 	brd_fail_as(err, BREAD_E_NOT_FOUND, "TASK_NOT_FOUND", "agent",
 		"Agent \"%s\" references unknown task: \"%.*s\".", agent_id, BRD_ARG(name));
-	if (!err)
-		return BREAD_E_NOT_FOUND;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	w = brd_jsonw(&ctx);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "agentId", brd_str(agent_id));
-	brd_jw_kstr(&w, "taskId", name);
-	brd_jw_kraw(&w, "available", known);
-	brd_jw_end_obj(&w);
-	if (!ctx.bad)
-		snprintf(err->context, sizeof(err->context), "%s", ctx.data);
-	brd_buf_fini(&ctx);
+	w = brd_err_context(&ctx);
+	brd_jw_kstr(w, "agentId", brd_str(agent_id));
+	brd_jw_kstr(w, "taskId", name);
+	brd_jw_kraw(w, "available", known);
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_NOT_FOUND;
 }
 

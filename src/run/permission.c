@@ -3,6 +3,7 @@
 #include "run/permission.h"
 #include <stdio.h>
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/jsonw.h"
 
 #define SELECTOR_SHOWN 128
@@ -11,7 +12,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(
 	struct bread_err *err, struct bread_str text, const char *fmt, ...)
 {
 	char why[256];
-	struct buf ctx;
+	struct err_context ctx;
 	va_list ap;
 	int n = (int)brd_utf8_cut(text, SELECTOR_SHOWN);
 
@@ -20,15 +21,8 @@ __attribute__((format(printf, 3, 4))) static int refuse(
 	va_end(ap);
 	brd_fail_as(err, BREAD_E_INVALID, "INVALID_PERMISSION", "permissions",
 		"invalid permission selector \"%.*s\": %s", n, text.p ? text.p : "", why);
-	if (!err)
-		return BREAD_E_INVALID;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	brd_buf_addz(&ctx, "{\"selector\":");
-	brd_json_quote(&ctx, brd_sub(text, 0, (size_t)n));
-	brd_buf_addc(&ctx, '}');
-	if (!ctx.bad)
-		snprintf(err->context, sizeof(err->context), "%s", ctx.data);
-	brd_buf_fini(&ctx);
+	brd_jw_kstr(brd_err_context(&ctx), "selector", brd_sub(text, 0, (size_t)n));
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_INVALID;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/mem.h"
 #include "run/life.h"
 #include "run/node.h"
@@ -68,15 +69,11 @@ static void over(struct resuming *s, const struct bread_err *err)
 static void refuse(struct resuming *s, enum bread_code code, const char *name, const char *text)
 {
 	struct bread_err err;
-	struct buf ctx;
+	struct err_context ctx;
 
 	brd_fail_as(&err, code, name, "resume", "%s", text);
-	brd_buf_init(&ctx, sizeof(err.context) - 1);
-	brd_buf_addz(&ctx, "{\"checkpointId\":");
-	brd_json_quote(&ctx, s->in.checkpoint_id);
-	brd_buf_addc(&ctx, '}');
-	snprintf(err.context, sizeof(err.context), "%s", ctx.bad ? "" : ctx.data);
-	brd_buf_fini(&ctx);
+	brd_jw_kstr(brd_err_context(&ctx), "checkpointId", s->in.checkpoint_id);
+	brd_err_context_end(&ctx, &err);
 	over(s, &err);
 }
 
@@ -183,6 +180,17 @@ static struct bread_str pending_ids(struct resuming *s, struct jval pending)
 	return text;
 }
 
+static void put_pending(struct resuming *s, struct bread_str pending, struct bread_err *err)
+{
+	struct err_context ctx;
+	struct jsonw *w = brd_err_context(&ctx);
+
+	brd_jw_kstr(w, "checkpointId", s->in.checkpoint_id);
+	brd_jw_kstr(w, "agentId", s->row->agent_id);
+	brd_jw_kraw(w, "pending", pending);
+	brd_err_context_end(&ctx, err);
+}
+
 /* A supervisor's own line about the runs that it waits for: answers are theirs. */
 static bool is_for_nobody(struct resuming *s)
 {
@@ -199,9 +207,9 @@ static bool is_for_nobody(struct resuming *s)
 		"time: %.*s).",
 		BRD_ARG(s->in.checkpoint_id), BRD_ARG(s->row->agent_id), brd_json_count(pending),
 		BRD_ARG(pending_ids(s, pending)));
-	snprintf(err.context, sizeof(err.context),
-		"{\"checkpointId\":\"%.*s\",\"agentId\":\"%.*s\",\"pending\":%.*s}",
-		BRD_ARG(s->in.checkpoint_id), BRD_ARG(s->row->agent_id), BRD_ARG(s->row->pending));
+	put_pending(s, s->row->pending, &err);
+	if (!err.context[0]) /* there are too many */
+		put_pending(s, (struct bread_str){ 0 }, &err);
 	over(s, &err);
 	return true;
 }

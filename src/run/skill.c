@@ -3,6 +3,7 @@
 #include "run/skill.h"
 #include <stdio.h>
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/jsonw.h"
 #include "base/uuid.h"
 
@@ -89,7 +90,8 @@ void brd_skill_section(const struct skill_def *s, struct buf *out)
 int brd_skill_check_id(struct bread_str id, struct bread_err *err)
 {
 	struct bread_str shown = brd_sub(id, 0, brd_utf8_cut(id, 128));
-	struct buf ctx;
+	struct err_context ctx;
+	struct jsonw *w;
 
 	if (brd_name_ok(id))
 		return 0;
@@ -98,15 +100,10 @@ int brd_skill_check_id(struct bread_str id, struct bread_err *err)
 		"starting "
 		"with a letter)",
 		BRD_ARG(shown));
-	if (!err)
-		return BREAD_E_INVALID;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	brd_buf_addz(&ctx, "{\"kind\":\"skill\",\"value\":");
-	brd_json_quote(&ctx, shown);
-	brd_buf_addc(&ctx, '}');
-	if (!ctx.bad)
-		snprintf(err->context, sizeof(err->context), "%s", ctx.data);
-	brd_buf_fini(&ctx);
+	w = brd_err_context(&ctx);
+	brd_jw_kstr(w, "kind", BRD_STR("skill"));
+	brd_jw_kstr(w, "value", shown);
+	brd_err_context_end(&ctx, err);
 	return BREAD_E_INVALID;
 }
 

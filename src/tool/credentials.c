@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/err.h"
+#include "base/err_context.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "loop/loop.h"
@@ -17,22 +18,15 @@ static const struct credentials_kind *const kinds[] = { &brd_credentials_env, &b
 static void refuse(struct bread_err *err, const char *code, const char *kind, const char *value,
 	const char *form)
 {
-	struct buf ctx;
-	struct jsonw w;
+	struct err_context ctx;
+	struct jsonw *w;
 
 	brd_fail_as(err, BREAD_E_INVALID, code, "credentials", "%s \"%.60s\" must match %s", kind,
 		value, form);
-	if (!err)
-		return;
-	brd_buf_init(&ctx, sizeof(err->context) - 1);
-	w = brd_jsonw(&ctx);
-	brd_jw_obj(&w);
-	brd_jw_kstr(&w, "kind", brd_str(kind));
-	brd_jw_kstr(&w, "value", brd_str(value));
-	brd_jw_end_obj(&w);
-	if (!ctx.bad)
-		snprintf(err->context, sizeof(err->context), "%s", ctx.data);
-	brd_buf_fini(&ctx);
+	w = brd_err_context(&ctx);
+	brd_jw_kstr(w, "kind", brd_str(kind));
+	brd_jw_kstr(w, "value", brd_str(value));
+	brd_err_context_end(&ctx, err);
 }
 
 static bool letter(char c)

@@ -221,6 +221,8 @@ static void the_row_keeps_its_id_while_delegations_end_one_by_one(void **state)
 	assert_int_equal(rows(b, &w), 4); /* its own question, too */
 	snprintf(id, sizeof(id), "%.*s", BRD_ARG(row_of(&w, "boss", "delegate")->id));
 	is(&w, json(&w, row_of(&w, "boss", "delegate")->pending), "1.toolCallId", "\"d2\"");
+	assert_string_equal(answer(b, brd_str(id), &s, &c), "SUPERVISOR_CHECKPOINT_NOT_RESUMABLE");
+	is(&w, json(&w, brd_str(c.err.context)), "agentId", "\"boss\"");
 	assert_string_equal(answer(b, row_of(&w, "asker", "input")->id, &s, &c), "");
 	assert_int_equal(s.status, BREAD_RUN_SUSPENDED);
 	assert_int_equal(rows(b, &w), 3);

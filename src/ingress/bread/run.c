@@ -181,7 +181,8 @@ static void refuse_outcome(struct submission *s, const struct bread_outcome *o)
 		err.code = BREAD_E_BUSY;
 	brd_ingress_copy(err.name, sizeof(err.name), o->error_code);
 	brd_ingress_copy(err.text, sizeof(err.text), o->error_message);
-	brd_ingress_copy(err.context, sizeof(err.context), o->error_context);
+	if (o->error_context.n < sizeof(err.context)) /* a part of it would be no JSON */
+		brd_ingress_copy(err.context, sizeof(err.context), o->error_context);
 	if (s->spec.framing)
 		brd_ingress_refuse(s->req, s->spec.framing, &err);
 	else
