@@ -32,8 +32,8 @@ static void what_does_not_fit_is_left_out(void **state)
 		struct bread_err err;
 
 		say(&err, (struct bread_str){ id, n });
-		assert_int_equal(strlen(err.context),
-			n + frame < sizeof(err.context) ? n + frame : 0);
+		assert_int_equal(
+			strlen(err.context), n + frame < sizeof(err.context) ? n + frame : 0);
 	}
 }
 
