@@ -33,8 +33,7 @@ static int started(struct asked *q, const char *config, struct bread_err *err)
 
 static void ask(struct asked *q, const char *host)
 {
-	struct bread_decision *d =
-		brd_decision_find(q->b->decisions, brd_str(host), NULL);
+	struct bread_decision *d = brd_decision_find(q->b->decisions, brd_str(host), NULL);
 	struct jval question;
 
 	assert_non_null(d);

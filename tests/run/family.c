@@ -142,8 +142,8 @@ static void make_run_step(struct maker *m, struct made_step *s, unsigned depth)
 	s->kind = often(m, 25) ? MADE_MAP : MADE_AGENT;
 	s->concurrency = 1 + below(m, 3);
 	s->agent = room(m) ? make_agent(m, depth) : m->f->agents[0];
-	s->shared = !s->agent->turn_count && s->kind == MADE_AGENT && often(m, 50) &&
-		    !m->side_by_side;
+	s->shared =
+		!s->agent->turn_count && s->kind == MADE_AGENT && often(m, 50) && !m->side_by_side;
 }
 
 static void make_decision(struct maker *m, struct made_step *s)
